@@ -1,0 +1,56 @@
+//! The closed list of codes: wire name, status and default sentence are arms of one enum.
+//! No code is ever written as a string anywhere else.
+
+use http::StatusCode;
+
+macro_rules! catalogue {
+    ($($variant:ident = $wire:literal, $status:ident, $sentence:literal;)*) => {
+        /// A code of the catalogue: what clients switch on.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum ErrorCode { $(#[doc = $sentence] $variant,)* }
+
+        impl ErrorCode {
+            /// Every code, in the order of the catalogue.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The name on the wire.
+            pub const fn wire(self) -> &'static str {
+                match self { $(Self::$variant => $wire,)* }
+            }
+
+            /// The status it travels with.
+            pub const fn status(self) -> StatusCode {
+                match self { $(Self::$variant => StatusCode::$status,)* }
+            }
+
+            /// The sentence for people, when the place that refuses has no better one.
+            pub const fn sentence(self) -> &'static str {
+                match self { $(Self::$variant => $sentence,)* }
+            }
+        }
+    };
+}
+
+catalogue! {
+    WrongCredentials = "AUTH_001", UNAUTHORIZED, "Invalid email or password.";
+    NotAuthenticated = "AUTH_002", UNAUTHORIZED, "Not authenticated.";
+    AccessTokenExpired = "AUTH_003", UNAUTHORIZED, "The access token has expired.";
+    AccessTokenInvalid = "AUTH_004", UNAUTHORIZED, "The access token is invalid.";
+    SessionExpired = "AUTH_005", UNAUTHORIZED, "Your session has expired. Please sign in again.";
+    LinkInvalid = "AUTH_006", BAD_REQUEST, "The link is invalid or has expired.";
+    EmailUnconfirmed = "AUTH_007", FORBIDDEN, "Please confirm your email address first.";
+    AccountDisabled = "AUTH_008", FORBIDDEN, "This account is disabled.";
+    RegistrationClosed = "AUTH_011", FORBIDDEN, "Registration is closed.";
+    ForeignPage = "AUTH_015", FORBIDDEN, "The request did not come from an allowed page.";
+    Invalid = "VAL_001", UNPROCESSABLE_ENTITY, "Request validation failed.";
+    WeakPassword = "VAL_002", UNPROCESSABLE_ENTITY, "The password does not meet the policy.";
+    BodyTooLarge = "VAL_003", PAYLOAD_TOO_LARGE, "The request body is too large.";
+    BodyCompressed = "VAL_004", UNSUPPORTED_MEDIA_TYPE, "Compressed request bodies are not accepted.";
+    BodyTooSlow = "VAL_005", REQUEST_TIMEOUT, "The request was not received in time.";
+    HostUnknown = "VAL_006", BAD_REQUEST, "This host is not served here.";
+    NotFound = "RES_001", NOT_FOUND, "Not found.";
+    MethodNotAllowed = "RES_003", METHOD_NOT_ALLOWED, "Method not allowed.";
+    RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
+    Internal = "SYS_001", INTERNAL_SERVER_ERROR, "An internal error occurred.";
+    Unavailable = "SYS_002", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
+}

@@ -1,0 +1,3 @@
+//! The binary: reads the command and hands over.
+
+fn main() {}

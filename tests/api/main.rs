@@ -1,0 +1,1 @@
+//! The whole service, asked from outside. The folders mirror `src`.
