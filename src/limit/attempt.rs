@@ -1,0 +1,88 @@
+//! What one request carries through all its decisions: its id, what it may still spend on Redis, and the tally of
+//! the buckets it met. It decides nothing.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use uuid::Uuid;
+
+use super::{Bucket, memory::Reading};
+
+/// The longest that one request waits for Redis, all its decisions together.
+pub(super) const ALLOWANCE: Duration = Duration::from_millis(50);
+
+/// One request's account with the limiter; clones share it.
+#[derive(Clone, Debug)]
+pub struct Attempt(Arc<Account>);
+
+#[derive(Debug)]
+struct Account {
+    request_id: Uuid,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// `None`: a fault was met, and memory decides the rest of this request.
+    allowance: Option<Duration>,
+    tally: Vec<Applied>,
+}
+
+/// A bucket that applied, and how it stood after this request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Applied {
+    pub(super) bucket: Bucket,
+    pub(super) remaining: u32,
+    pub(super) rest: Duration,
+    pub(super) refused: bool,
+}
+
+impl Attempt {
+    /// The account of the request with this id, nothing spent.
+    pub fn new(request_id: Uuid) -> Self {
+        let state = Mutex::new(State { allowance: Some(ALLOWANCE), tally: Vec::new() });
+        Self(Arc::new(Account { request_id, state }))
+    }
+
+    /// The request's id.
+    pub fn request_id(&self) -> Uuid {
+        self.0.request_id
+    }
+
+    /// How long this request may still wait for Redis; `None` when memory decides.
+    pub(super) fn allowance(&self) -> Option<Duration> {
+        self.state().allowance.filter(|left| !left.is_zero())
+    }
+
+    /// Takes a wait off the allowance.
+    pub(super) fn spend(&self, waited: Duration) {
+        let mut state = self.state();
+        state.allowance = state.allowance.map(|left| left.saturating_sub(waited));
+    }
+
+    /// From now on memory decides for this request.
+    pub(super) fn stay_on_memory(&self) {
+        self.state().allowance = None;
+    }
+
+    /// Notes how a bucket stands. A bucket that is asked twice counts once, with its newest numbers.
+    pub(super) fn record(&self, bucket: Bucket, reading: &Reading) {
+        let applied = Applied { bucket, remaining: reading.remaining, rest: reading.rest, refused: !reading.admitted };
+        let mut state = self.state();
+        match state.tally.iter_mut().find(|earlier| earlier.bucket == bucket) {
+            Some(earlier) => *earlier = applied,
+            None => state.tally.push(applied),
+        }
+    }
+
+    /// The buckets that applied, in the order in which they were asked.
+    pub(super) fn tally(&self) -> Vec<Applied> {
+        self.state().tally.clone()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

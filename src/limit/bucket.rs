@@ -1,0 +1,164 @@
+//! The policy of every bucket as one enum: quota, window, setting, name, sentence and shape are arms of it.
+//! Configuration, documentation and headers loop over it; no second list of buckets exists.
+
+use std::time::Duration;
+
+const MINUTE: Duration = Duration::from_secs(60);
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// Requests per minute, network and anonymous route.
+const AUTH_PER_MINUTE: u32 = 30;
+
+/// Requests per minute and mailbox, of each kind of mail.
+const AUTH_EMAIL_PER_MINUTE: u32 = 10;
+
+/// The kind of mail that a mailbox bucket holds back; each kind has its own budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum MailScope {
+    MagicLink,
+    PasswordReset,
+    Verification,
+    Registration,
+    ChangeEmail,
+    Leave,
+}
+
+impl MailScope {
+    /// Its part of the key.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MagicLink => "magic-link",
+            Self::PasswordReset => "password-reset",
+            Self::Verification => "verification",
+            Self::Registration => "registration",
+            Self::ChangeEmail => "change-email",
+            Self::Leave => "leave",
+        }
+    }
+}
+
+/// A budget, and what somebody hears who has spent it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bucket {
+    /// Every counted path, per network.
+    Ip,
+    /// Besides it, the paths that anybody may embed, per network.
+    PublicIp,
+    /// An anonymous route, per route and network.
+    Auth,
+    /// A route that mails an address it was given, per kind of mail and mailbox.
+    AuthEmail(MailScope),
+    /// A developer's sign-up, per network.
+    SignupIp,
+    /// A developer's sign-up, per mailbox.
+    SignupEmail,
+}
+
+/// The quotas that an operator may change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quotas {
+    pub ip_per_minute: u32,
+    pub public_ip_per_minute: u32,
+    pub signup_ip_per_hour: u32,
+    pub signup_email_per_hour: u32,
+}
+
+impl Default for Quotas {
+    fn default() -> Self {
+        Self { ip_per_minute: 1000, public_ip_per_minute: 240, signup_ip_per_hour: 5, signup_email_per_hour: 3 }
+    }
+}
+
+impl Bucket {
+    /// Every bucket, in the order in which a request meets them.
+    pub const ALL: &'static [Self] = &[
+        Self::Ip,
+        Self::PublicIp,
+        Self::Auth,
+        Self::SignupIp,
+        Self::SignupEmail,
+        Self::AuthEmail(MailScope::MagicLink),
+        Self::AuthEmail(MailScope::PasswordReset),
+        Self::AuthEmail(MailScope::Verification),
+        Self::AuthEmail(MailScope::Registration),
+        Self::AuthEmail(MailScope::ChangeEmail),
+        Self::AuthEmail(MailScope::Leave),
+    ];
+
+    /// Its name in the `RateLimit` headers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ip => "ip",
+            Self::PublicIp => "public-ip",
+            Self::Auth => "auth",
+            Self::AuthEmail(_) => "auth-email",
+            Self::SignupIp => "signup-ip",
+            Self::SignupEmail => "signup-email",
+        }
+    }
+
+    /// How long a window lasts, from its first hit.
+    pub const fn window(self) -> Duration {
+        match self {
+            Self::Ip | Self::PublicIp | Self::Auth | Self::AuthEmail(_) => MINUTE,
+            Self::SignupIp | Self::SignupEmail => HOUR,
+        }
+    }
+
+    /// How many requests a window admits.
+    pub const fn quota(self, quotas: &Quotas) -> u32 {
+        match self {
+            Self::Ip => quotas.ip_per_minute,
+            Self::PublicIp => quotas.public_ip_per_minute,
+            Self::Auth => AUTH_PER_MINUTE,
+            Self::AuthEmail(_) => AUTH_EMAIL_PER_MINUTE,
+            Self::SignupIp => quotas.signup_ip_per_hour,
+            Self::SignupEmail => quotas.signup_email_per_hour,
+        }
+    }
+
+    /// The variable that sets its quota, when one does.
+    pub const fn setting(self) -> Option<&'static str> {
+        match self {
+            Self::Ip => Some("RATE_LIMIT_IP_PER_MINUTE"),
+            Self::PublicIp => Some("RATE_LIMIT_PUBLIC_IP_PER_MINUTE"),
+            Self::Auth | Self::AuthEmail(_) => None,
+            Self::SignupIp => Some("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR"),
+            Self::SignupEmail => Some("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR"),
+        }
+    }
+
+    /// What a refused client reads.
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Ip | Self::PublicIp => "Too many requests. Please slow down.",
+            Self::Auth => "Too many authentication attempts. Please try again later.",
+            Self::AuthEmail(_) => "Too many requests for this email. Please try again later.",
+            Self::SignupIp | Self::SignupEmail => "Too many signup attempts. Please try again later.",
+        }
+    }
+
+    /// What the operator reads.
+    pub const fn log_sentence(self) -> &'static str {
+        match self {
+            Self::Ip | Self::PublicIp => "Rate limit exceeded for IP",
+            Self::Auth | Self::AuthEmail(_) => "Auth rate limit exceeded",
+            Self::SignupIp | Self::SignupEmail => "Signup rate limit exceeded",
+        }
+    }
+
+    /// Whether it stands in the corridor and speaks the middleware's shape.
+    pub const fn is_volumetric(self) -> bool {
+        matches!(self, Self::Ip | Self::PublicIp)
+    }
+
+    /// Whether it counts a mailbox. Its numbers would tell one person of another's traffic, so they are never shown.
+    pub const fn is_mailbox(self) -> bool {
+        matches!(self, Self::AuthEmail(_) | Self::SignupEmail)
+    }
+
+    /// Whether a refusal's log line may carry the mailbox's fingerprint.
+    pub const fn logs_mailbox(self) -> bool {
+        matches!(self, Self::AuthEmail(_))
+    }
+}

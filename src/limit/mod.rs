@@ -1,0 +1,33 @@
+//! The cellar where it is written how often somebody came: budgets per network, route and mailbox, kept in Redis
+//! and, whenever Redis is away, in memory. It fails open: no fault in here ever refuses or delays a request.
+//!
+//! A caller builds [`Charge`]s, asks [`Limiter::decide`] once for all of them, and gets a [`Verdict`]. The request's
+//! [`Attempt`] carries what one request may spend on Redis, and the tally that [`headers`] renders.
+
+mod admission;
+pub mod algorithm;
+mod attempt;
+mod backend;
+mod bucket;
+mod charge;
+mod client;
+mod fault;
+pub mod headers;
+mod limiter;
+pub mod memory;
+mod probe;
+mod redis;
+mod report;
+mod verdict;
+
+pub use self::{
+    admission::Admission,
+    attempt::Attempt,
+    backend::{Backend, RedisState},
+    bucket::{Bucket, MailScope, Quotas},
+    charge::Charge,
+    client::{ClientIp, Prefixes},
+    limiter::Limiter,
+    redis::RedisAddress,
+    verdict::{Refusal, Verdict},
+};

@@ -1,0 +1,161 @@
+//! The shared store: one multiplexed connection, one script call per decision, whatever the number of buckets.
+//! It refuses to retry (except once, with the script loaded), to reconnect and to wait; `backend` and `probe` do.
+
+use std::{fmt, sync::LazyLock, time::Duration};
+
+use redis::{
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
+    RedisError, Script, ServerErrorKind, TlsCertificates, aio::MultiplexedConnection, cmd,
+};
+use tokio::time::timeout;
+
+use super::{
+    algorithm::{Outcome, Rule},
+    fault::Fault,
+};
+
+/// Longest that connecting may take, name resolution, TLS and login included.
+pub(super) const CONNECT: Duration = Duration::from_millis(250);
+
+/// Most calls in flight on the connection; the next one is decided by memory.
+pub(super) const IN_FLIGHT: usize = 512;
+
+/// The key of the probe's write: inside `rate_limit:`, so that an ACL for the limiter's keys covers it.
+const CANARY: &str = "rate_limit:canary";
+
+static FIXED: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("fixed.lua")));
+
+/// Where Redis is, and how to log in. It never prints itself.
+#[derive(Clone)]
+pub struct RedisAddress(Client);
+
+impl RedisAddress {
+    /// Reads `REDIS_URL`: `redis://` or `rediss://`, user and password percent-encoded.
+    ///
+    /// # Errors
+    /// A sentence for the operator, without the URL: it may hold a password.
+    pub fn from_url(url: &str) -> Result<Self, String> {
+        if !url.starts_with("redis://") && !url.starts_with("rediss://") {
+            return Err(String::from("must start with redis:// or rediss://"));
+        }
+        let info = url.into_connection_info().map_err(|_| {
+            String::from(
+                "is not a Redis URL: redis://user:password@host:port/db, with user and password percent-encoded",
+            )
+        })?;
+        Self::open(info)
+    }
+
+    /// Puts an address together from `REDIS_HOST`, `REDIS_PORT`, `REDIS_DB` and `REDIS_PASSWORD`.
+    ///
+    /// # Errors
+    /// A sentence for the operator.
+    pub fn from_parts(host: &str, port: u16, db: u32, password: Option<&str>) -> Result<Self, String> {
+        let info = ConnectionAddr::Tcp(host.to_owned(), port).into_connection_info().map_err(unusable)?;
+        let mut login = RedisConnectionInfo::default().set_db(db.into());
+        if let Some(password) = password {
+            login = login.set_password(password);
+        }
+        Self::open(info.set_redis_settings(login))
+    }
+
+    /// The same address, whose certificate is checked against this authority (PEM) alone.
+    ///
+    /// # Errors
+    /// A sentence for the operator, when it is not a certificate.
+    pub fn trusting(self, authority: Vec<u8>) -> Result<Self, String> {
+        let certificates = TlsCertificates { client_tls: None, root_cert: Some(authority) };
+        let client = Client::build_with_tls(self.0.get_connection_info().clone(), certificates);
+        client.map(Self).map_err(|_| String::from("is not a certificate in PEM"))
+    }
+
+    fn open(info: ConnectionInfo) -> Result<Self, String> {
+        let settings = info.tcp_settings().clone().set_nodelay(true);
+        Client::open(info.set_tcp_settings(settings)).map(Self).map_err(unusable)
+    }
+}
+
+impl fmt::Debug for RedisAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("RedisAddress(…)")
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the shape that map_err wants")]
+fn unusable(_: RedisError) -> String {
+    String::from("is not an address that Redis can be reached at")
+}
+
+/// One hit to charge: the key and its rule.
+pub(super) type Hit<'a> = (&'a str, Rule);
+
+/// The open connection. Clones share it.
+#[derive(Clone)]
+pub(super) struct Wire(MultiplexedConnection);
+
+impl Wire {
+    /// Connects and logs in.
+    pub(super) async fn connect(address: &RedisAddress) -> Result<Self, Fault> {
+        let config = AsyncConnectionConfig::new()
+            .set_connection_timeout(None)
+            .set_response_timeout(None)
+            .set_pipeline_buffer_size(IN_FLIGHT);
+        let connecting = address.0.get_multiplexed_async_connection_with_config(&config);
+        match timeout(CONNECT, connecting).await {
+            Ok(connected) => Ok(Self(connected?)),
+            Err(_) => Err(Fault::Timeout),
+        }
+    }
+
+    /// Asks for a sign of life.
+    pub(super) async fn ping(&self) -> Result<(), Fault> {
+        Ok(cmd("PING").query_async::<()>(&mut self.0.clone()).await?)
+    }
+
+    /// Writes what a decision writes, to a key of its own. It also loads the script, before the first request needs it.
+    pub(super) async fn write_canary(&self) -> Result<(), Fault> {
+        let rule = Rule { quota: u32::MAX, window: 1_000_000 };
+        self.decide(&[(CANARY, rule)]).await.map(|_| ())
+    }
+
+    /// Charges the hits in order until one is refused; answers for those that were asked.
+    pub(super) async fn decide(&self, hits: &[Hit<'_>]) -> Result<Vec<Outcome>, Fault> {
+        let answer = match self.call(hits).await {
+            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+                FIXED.prepare_invoke().load_async(&mut self.0.clone()).await?;
+                self.call(hits).await?
+            }
+            other => other?,
+        };
+        read(hits, &answer).ok_or(Fault::Protocol)
+    }
+
+    async fn call(&self, hits: &[Hit<'_>]) -> Result<Vec<i64>, RedisError> {
+        let mut call = cmd("EVALSHA");
+        call.arg(FIXED.get_hash()).arg(hits.len());
+        for (key, _) in hits {
+            call.arg(*key);
+        }
+        for (_, rule) in hits {
+            call.arg(rule.quota).arg(rule.window / 1000);
+        }
+        call.query_async(&mut self.0.clone()).await
+    }
+}
+
+/// The script's triples (admitted, count, rest in ms) as outcomes; `None` when they are not what `fixed.lua` says.
+fn read(hits: &[Hit<'_>], answer: &[i64]) -> Option<Vec<Outcome>> {
+    let mut outcomes = Vec::with_capacity(hits.len());
+    for ((_, rule), triple) in hits.iter().zip(answer.chunks(3)) {
+        let &[admitted, count, rest] = triple else {
+            return None;
+        };
+        let count = u32::try_from(count).ok()?;
+        let rest = u64::try_from(rest).ok()?.saturating_mul(1000);
+        let admitted = admitted == 1;
+        let remaining = if admitted { rule.quota.saturating_sub(count) } else { 0 };
+        outcomes.push(Outcome { admitted, remaining, rest: rest.max(1) });
+    }
+    let complete = outcomes.len() == hits.len() || outcomes.last().is_some_and(|last| !last.admitted);
+    complete.then_some(outcomes)
+}

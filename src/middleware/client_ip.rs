@@ -1,0 +1,149 @@
+//! Who the client is: the socket's peer, or what a trusted proxy says about it in `X-Forwarded-For`.
+//! It refuses every other forwarding header, and believes nobody who is not in `TRUSTED_PROXIES`.
+
+use std::net::IpAddr;
+
+use http::{HeaderMap, HeaderName};
+use ipnet::{IpNet, Ipv4Net};
+
+use crate::limit::{ClientIp, Prefixes};
+
+/// The only forwarding header that is read.
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Longest `X-Forwarded-For` that is looked at, all lines together, in bytes.
+const LONGEST_HEADER: usize = 8 * 1024;
+
+/// Who is trusted when `TRUSTED_PROXIES` is not set: loopback, RFC 1918, unique-local and link-local.
+pub const DEFAULT_PROXIES: &str =
+    "127.0.0.0/8, ::1/128, 10.0.0.0/8, 172.16.0.0/12, 192.168.0.0/16, fc00::/7, fe80::/10";
+
+/// How many hops are trusted when `TRUSTED_PROXY_COUNT` is not set.
+pub const DEFAULT_COUNT: usize = 1;
+
+/// The other end of a connection, as the listener saw it. It travels in the request's extensions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// An address, without port and zone.
+    Address(IpAddr),
+    /// A Unix socket.
+    Local,
+    /// No connection at all: a request made inside the process.
+    None,
+}
+
+/// The proxies whose word is taken, and how many of them stand in a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrustedProxies {
+    networks: Vec<IpNet>,
+    unix: bool,
+    count: usize,
+}
+
+impl Default for TrustedProxies {
+    fn default() -> Self {
+        Self::parse(DEFAULT_PROXIES, DEFAULT_COUNT).unwrap_or(Self { networks: Vec::new(), unix: false, count: 0 })
+    }
+}
+
+impl TrustedProxies {
+    /// Reads `TRUSTED_PROXIES`: networks, single addresses and the word `unix`, separated by commas.
+    ///
+    /// # Errors
+    /// A sentence for the operator, when an entry is none of these or trusts the whole internet.
+    pub fn parse(list: &str, count: usize) -> Result<Self, String> {
+        let mut trusted = Self { networks: Vec::new(), unix: false, count };
+        for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            if entry == "unix" {
+                trusted.unix = true;
+            } else {
+                trusted.networks.push(parse_network(entry)?);
+            }
+        }
+        Ok(trusted)
+    }
+
+    /// Reads `TRUSTED_PROXY_COUNT`.
+    ///
+    /// # Errors
+    /// A sentence for the operator, when it is not a small whole number.
+    pub fn parse_count(text: &str) -> Result<usize, String> {
+        match text.trim().parse::<u8>() {
+            Ok(count) => Ok(count.into()),
+            Err(_) => Err(String::from("must be the number of proxies in front of the service, 0 to 255")),
+        }
+    }
+
+    /// The client of a request from `peer` with these headers.
+    pub fn infer(&self, peer: &Peer, headers: &HeaderMap, prefixes: Prefixes) -> ClientIp {
+        if self.trusts(peer)
+            && let Some(address) = self.forwarded(headers)
+        {
+            return ClientIp::from_address(address, prefixes);
+        }
+        match *peer {
+            Peer::Address(address) => ClientIp::from_address(address, prefixes),
+            Peer::Local => ClientIp::local(),
+            Peer::None => ClientIp::unknown(),
+        }
+    }
+
+    fn trusts(&self, peer: &Peer) -> bool {
+        match peer {
+            Peer::Address(address) => {
+                let address = address.to_canonical();
+                self.networks.iter().any(|network| network.contains(&address))
+            }
+            Peer::Local => self.unix,
+            Peer::None => false,
+        }
+    }
+
+    /// The entry that the outermost trusted hop wrote. Entries further left are the client's own words, so a
+    /// broken entry is never skipped in their favour.
+    fn forwarded(&self, headers: &HeaderMap) -> Option<IpAddr> {
+        if self.count == 0 {
+            return None;
+        }
+        let joined = join(headers)?;
+        let hops = joined.iter().filter(|byte| **byte == b',').count() + 1;
+        let entry = joined.split(|byte| *byte == b',').nth(hops.saturating_sub(self.count))?;
+        // The standard parser takes literals only: no port, bracket, zone, or leading zero in IPv4.
+        str::from_utf8(entry.trim_ascii()).ok()?.parse().ok()
+    }
+}
+
+/// All lines of the header as one list (RFC 9110, 5.3), or `None` when there is none or it is too long.
+fn join(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let lines: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(http::HeaderValue::as_bytes).collect();
+    let length = lines.iter().map(|line| line.len() + 1).sum::<usize>();
+    if lines.is_empty() || length > LONGEST_HEADER + 1 {
+        return None;
+    }
+    Some(lines.join(&b','))
+}
+
+fn parse_network(entry: &str) -> Result<IpNet, String> {
+    let network = match (entry.parse::<IpNet>(), entry.parse::<IpAddr>()) {
+        (Ok(network), _) => network.trunc(),
+        (_, Ok(address)) => IpNet::from(address),
+        _ => return Err(format!("\"{entry}\" is neither a network such as 10.0.0.0/8, nor an address, nor unix")),
+    };
+    let network = unwrap_mapped(network);
+    if network.prefix_len() == 0 {
+        return Err(format!("\"{entry}\" would let every client choose its own address; name the proxies' networks"));
+    }
+    Ok(network)
+}
+
+/// A network of v4-mapped addresses as the IPv4 network it is: peers are compared unwrapped.
+fn unwrap_mapped(network: IpNet) -> IpNet {
+    let IpNet::V6(v6) = network else {
+        return network;
+    };
+    v6.addr()
+        .to_ipv4_mapped()
+        .zip(v6.prefix_len().checked_sub(96))
+        .and_then(|(address, prefix)| Ipv4Net::new(address, prefix).ok())
+        .map_or(network, IpNet::V4)
+}
