@@ -11,6 +11,7 @@ CREATE TABLE users (
     is_active            boolean NOT NULL DEFAULT true,
     email_verified_at    timestamptz,
     password_hash        text,
+    pending_workspace_name text,
     default_workspace_id uuid,
     created_at           timestamptz NOT NULL,
     last_login_at        timestamptz

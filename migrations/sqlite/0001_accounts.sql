@@ -11,6 +11,7 @@ CREATE TABLE users (
     is_active            boolean NOT NULL DEFAULT TRUE,
     email_verified_at    INTEGER,
     password_hash        TEXT,
+    pending_workspace_name TEXT,
     default_workspace_id BLOB,
     created_at           INTEGER NOT NULL,
     last_login_at        INTEGER

@@ -11,6 +11,7 @@ mod backend;
 mod bucket;
 mod charge;
 mod client;
+pub mod extract;
 mod fault;
 pub mod headers;
 mod limiter;

@@ -63,6 +63,11 @@ impl TrustedProxies {
         Ok(trusted)
     }
 
+    /// The default networks, with another number of hops.
+    pub fn default_with(count: usize) -> Self {
+        Self { count, ..Self::default() }
+    }
+
     /// Reads `TRUSTED_PROXY_COUNT`.
     ///
     /// # Errors

@@ -1,3 +1,152 @@
-//! The corridor: what every request passes on its way to a room, outermost first.
+//! The corridor: one tower layer around the finished router. It wraps the router from outside because axum answers
+//! wrong methods and unknown paths beyond the reach of `Router::layer`. Only the preflight, the host check, the flood
+//! limit and the panic catcher answer by themselves, and all of them sit inside what dresses an answer, so that a 429
+//! carries everything a 200 carries.
 
+pub mod access_log;
 pub mod client_ip;
+pub mod cors;
+pub mod host;
+pub mod panic;
+pub mod render;
+pub mod request_id;
+pub mod response_time;
+pub mod security_headers;
+pub mod volumetric;
+
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use axum::{Router, body::Body, extract::Request, response::Response};
+use tower::{Service, ServiceExt};
+use tracing::Instrument;
+
+use self::{access_log::AccessLog, client_ip::Peer, cors::Cors, host::Hosts, volumetric::Volumetric};
+use crate::{
+    clock::Clock,
+    error::{ApiError, ErrorCode},
+    limit::{self, Attempt, Limiter, Prefixes, Quotas},
+    secret::Entropy,
+};
+
+/// What the corridor knows.
+#[derive(Debug)]
+pub struct Corridor {
+    pub clock: Clock,
+    pub entropy: Entropy,
+    pub limiter: Limiter,
+    pub quotas: Quotas,
+    pub proxies: client_ip::TrustedProxies,
+    pub prefixes: Prefixes,
+    pub cors: Cors,
+    pub hosts: Hosts,
+    pub volumetric: Volumetric,
+    /// Whether browsers are told to come back over TLS only.
+    pub strict_transport: bool,
+}
+
+impl Corridor {
+    /// Walks a request through, from the door to the room and back.
+    async fn walk(self: Arc<Self>, router: Router, mut request: Request) -> Response {
+        // Minted, never taken from the client: it is what a person quotes to support.
+        let id = request_id::mint(&self.entropy);
+        // Inferred once; log, limits and sessions read the same fact.
+        let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::None);
+        let client = self.proxies.infer(&peer, request.headers(), self.prefixes);
+        // Opened before anything can answer, so that every request leaves exactly one line.
+        let log = AccessLog::open(&self.clock, id, &request, client.clone());
+        let attempt = Attempt::new(id);
+        let gateway = crate::error::gateway::covers(request.uri().path());
+        let origin = self.cors.judge(&request);
+
+        request.extensions_mut().insert(client.clone());
+        request.extensions_mut().insert(attempt.clone());
+        request.extensions_mut().insert(log.trail());
+        let span = tracing::info_span!("request", id = %id);
+        let mut response = self.answer(router, request, &client, &attempt, &origin).instrument(span).await;
+
+        let error = render::render(&mut response, id, self.clock.now(), gateway);
+        let refused = error.as_ref().is_some_and(|error| error.code() == ErrorCode::RateLimited);
+        let headers = response.headers_mut();
+        limit::headers::write(&attempt, &self.quotas, self.clock.now(), refused, headers);
+        self.cors.dress(&origin, headers);
+        security_headers::dress(self.strict_transport, headers);
+        response_time::dress(log.elapsed(), headers);
+        request_id::dress(id, headers);
+        log.close(response.status(), error.as_ref());
+        response
+    }
+
+    /// Whoever may answer: preflight, host check, flood limit, and the router with its panic catcher.
+    async fn answer(
+        &self,
+        router: Router,
+        request: Request,
+        client: &limit::ClientIp,
+        attempt: &Attempt,
+        origin: &cors::Verdict,
+    ) -> Response {
+        use axum::response::IntoResponse;
+
+        // A preflight is the browser's question, not the page's request: answered here, counted nowhere.
+        if let Some(answer) = self.cors.preflight(&request, origin) {
+            return answer;
+        }
+        // Before anything is counted: what is not for us spends nothing.
+        if !self.hosts.serves(&request) {
+            return ApiError::new(ErrorCode::HostUnknown).into_response();
+        }
+        // Over every path, known or not: a flood ends here.
+        if let Err(refusal) = self.volumetric.admit(&self.limiter, request.uri().path(), client, attempt).await {
+            return refusal.into_response();
+        }
+        match panic::catching(router).oneshot(request).await {
+            Ok(response) => response.map(Body::new),
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// The corridor with the rooms behind it: the whole service.
+#[derive(Clone)]
+pub struct House {
+    corridor: Arc<Corridor>,
+    router: Router,
+}
+
+impl House {
+    pub fn new(corridor: Corridor, router: Router) -> Self {
+        Self { corridor: Arc::new(corridor), router }
+    }
+}
+
+impl fmt::Debug for House {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("House")
+    }
+}
+
+impl<B> Service<http::Request<B>> for House
+where
+    B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<B>) -> Self::Future {
+        let walk = Arc::clone(&self.corridor).walk(self.router.clone(), request.map(Body::new));
+        Box::pin(async move { Ok(walk.await) })
+    }
+}

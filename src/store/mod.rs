@@ -10,6 +10,8 @@ mod timestamp;
 
 use std::{fmt, future::Future, time::Duration};
 
+pub use sqlx::FromRow;
+
 pub use self::fault::Fault;
 pub(crate) use self::query::{bounded, query};
 pub use crate::clock::Timestamp;

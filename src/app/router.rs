@@ -1,0 +1,44 @@
+//! The whole API on one page. A line names method, path and handler; what guards a route stands in its handler's parameters.
+
+use axum::Router;
+
+use super::{
+    plan::{Plan, Planned, Verb},
+    state::AppState,
+};
+use crate::{
+    config::Environment, health::routes as health, password::routes as password, profile::routes as profile,
+    session::routes as session,
+};
+
+const PROBES: &str = "probes ask without an account, and must be answered under any load";
+
+/// Every route of the service.
+///
+/// # Errors
+/// Every route that nothing guards.
+pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
+    use Verb::{Get, Patch, Post};
+
+    let mut plan = Plan::new()
+        .open(Get, "/health", health::health, PROBES)
+        .open(Get, "/health/detailed", health::detailed, PROBES)
+        .open(Get, "/api/health", health::health, PROBES)
+        .open(Get, "/api/health/detailed", health::detailed, PROBES)
+        .on(Post, "/api/auth/register", password::register)
+        .on(Post, "/api/auth/login", password::login)
+        .on(Post, "/api/auth/refresh", session::refresh)
+        .on(Post, "/api/auth/logout", session::logout)
+        .on(Get, "/api/auth/me", profile::me)
+        .on(Patch, "/api/auth/me", profile::change_me)
+        .on(Post, "/api/auth/forgot-password", password::forgot)
+        .on(Post, "/api/auth/reset-password", password::reset)
+        .on(Post, "/api/auth/set-password", password::set)
+        .on(Post, "/api/auth/resend-verification", password::resend_verification)
+        .on(Post, "/api/auth/verify-email", password::verify_email);
+    if environment == Environment::Development {
+        plan =
+            plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");
+    }
+    plan.finish(state)
+}

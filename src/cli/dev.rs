@@ -1,0 +1,104 @@
+//! `labs-auth dev`: everything embedded, one command, nothing to configure. A variable that is set wins over its default.
+
+use std::{fs, io, path::Path};
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+
+use crate::{
+    account::{self, NewAccount},
+    app::{App, listen::Listener, stop_signal},
+    clock::Clock,
+    config::Variables,
+    secret::Entropy,
+    store::Fault,
+};
+
+const FOLDER: &str = "data";
+const ADMIN: &str = "admin@labs.localhost";
+
+pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
+    let one = |fault: String| vec![fault];
+    let entropy = Entropy::system();
+    let key =
+        secret_key(Path::new(FOLDER), &entropy).map_err(|error| one(format!("./{FOLDER} cannot be used: {error}")))?;
+    for (name, value) in [
+        ("SECRET_KEY", key.as_str()),
+        ("ENVIRONMENT", "development"),
+        ("DATABASE_URL", "sqlite://data/labs-auth.db"),
+        ("MAIL_URL", "file://data/mail"),
+        ("MAIL_FROM", "Labs <labs@labs.localhost>"),
+        ("FRONTEND_URL", "http://localhost:8020"),
+        ("API_BASE_URL", "http://localhost:8020"),
+        ("CORS_ORIGINS", "http://localhost:8020,http://localhost:3000,http://localhost:5173"),
+    ] {
+        variables.set_default(name, value);
+    }
+    let mut settings = super::read(variables)?;
+    settings.mail.announce_links = true;
+    let listen = settings.server.listen.clone();
+    let stop = stop_signal().map_err(|error| one(format!("signals cannot be listened to: {error}")))?;
+    let app = App::build(settings, Clock::system(), entropy.clone()).await.map_err(one)?;
+    seed_admin(&app, &entropy).await.map_err(|fault| one(fault.for_log().to_owned()))?;
+    let listener =
+        Listener::bind(&listen).await.map_err(|error| one(format!("LISTEN_ADDR cannot be bound: {error}")))?;
+    greet(&listener.address());
+    app.serve(listener, stop).await;
+    Ok(())
+}
+
+/// The key of this folder, made at the first start.
+fn secret_key(folder: &Path, entropy: &Entropy) -> io::Result<String> {
+    fs::create_dir_all(folder)?;
+    let path = folder.join("secret.key");
+    match fs::read_to_string(&path) {
+        Ok(key) if !key.trim().is_empty() => return Ok(key.trim().to_owned()),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let key = URL_SAFE_NO_PAD.encode(entropy.bytes::<48>());
+    write_private(&path, &key)?;
+    Ok(key)
+}
+
+fn write_private(path: &Path, text: &str) -> io::Result<()> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?.write_all(text.as_bytes())
+}
+
+/// The account that `dev-login` signs in.
+async fn seed_admin(app: &App, entropy: &Entropy) -> Result<(), Fault> {
+    let now = Clock::system().now();
+    let mut tx = app.db.begin().await?;
+    let admin = NewAccount {
+        id: entropy.uuid(),
+        email: ADMIN,
+        full_name: Some("Labs Admin"),
+        locale: "en",
+        password_hash: None,
+        workspace_name: None,
+        now,
+    };
+    if let Some(account) = account::insert_unverified(&mut tx, &admin).await? {
+        account::promote(&mut tx, account.id).await?;
+        if let Some(account) = account::mark_verified(&mut tx, account.id, now).await? {
+            account::workspace::create_personal(&mut tx, &account, entropy, now).await?;
+        }
+    }
+    tx.commit().await
+}
+
+fn greet(address: &str) {
+    println!(
+        "
+  labs-auth, development mode
+
+    API          http://{address}/api/auth
+    Health       http://{address}/health/detailed
+    Mails        ./{FOLDER}/mail (their links are printed here)
+    Database     ./{FOLDER}/labs-auth.db
+    Admin        {ADMIN}, signed in by: curl -X POST http://{address}/api/auth/dev-login
+
+  Stop with Ctrl-C.
+"
+    );
+}

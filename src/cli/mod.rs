@@ -1,0 +1,77 @@
+//! The commands of the binary.
+
+mod dev;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::{
+    config::{Settings, Variables},
+    store::Database,
+    telemetry,
+};
+
+/// The authentication backend of Labs.
+#[derive(Debug, Parser)]
+#[command(name = "labs-auth", version, about)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the service with the settings of the environment (the default)
+    Serve,
+    /// Run everything embedded in ./data, with nothing to configure
+    Dev,
+    /// Bring the database's schema up to date and exit
+    Migrate,
+}
+
+/// Runs the command that the arguments name.
+pub fn run(arguments: Arguments) -> ExitCode {
+    let mut variables = Variables::of_process();
+    if let Err(fault) = telemetry::start(&variables) {
+        return refuse(&[fault]);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return refuse(&[format!("the runtime cannot be started: {error}")]),
+    };
+    let outcome = runtime.block_on(async {
+        match arguments.command.unwrap_or(Command::Serve) {
+            Command::Serve => serve::run(read(&variables)?).await,
+            Command::Dev => dev::run(&mut variables).await,
+            Command::Migrate => migrate(&variables).await,
+        }
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(faults) => refuse(&faults),
+    }
+}
+
+/// Every setting, or every fault.
+fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
+    Settings::read(variables).map_err(|faults| faults.iter().map(ToString::to_string).collect())
+}
+
+async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
+    let url = variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db");
+    let db = Database::open(url).await.map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    println!("The {} schema is up to date.", db.backend());
+    db.close().await;
+    Ok(())
+}
+
+#[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]
+fn refuse(faults: &[String]) -> ExitCode {
+    eprintln!("labs-auth cannot start:");
+    for fault in faults {
+        eprintln!("  {fault}");
+    }
+    ExitCode::FAILURE
+}

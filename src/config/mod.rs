@@ -1,0 +1,282 @@
+//! The settings, one small struct per concern, read once at the start from a map of variables. Every fault is
+//! reported, each with the name of its variable. Only `cli` and `app` read this module.
+
+mod reader;
+
+use std::{collections::BTreeSet, time::Duration};
+
+use self::reader::Reader;
+pub use self::reader::{ConfigFault, Variables};
+use crate::{
+    limit::{Prefixes, Quotas, RedisAddress},
+    mail::{MailSettings, Sender, TransportAddress},
+    middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
+    public_url::PublicUrl,
+    secret::SecretKey,
+    session::Lifetimes,
+};
+
+/// Prefixes that strangers' pages embed: a stricter ceiling, and any origin may read the answers.
+pub const PUBLIC_PREFIXES: [&str; 7] = [
+    "/api/scribe",
+    "/api/tracking",
+    "/api/f/",
+    "/api/public",
+    "/api/waitlist",
+    "/api/feedback",
+    "/api/commerce/self-service",
+];
+
+/// Variables that the original documented and nothing ever read.
+const DEAD: [&str; 4] = ["RATE_LIMIT_PER_MINUTE", "RATE_LIMIT_PER_HOUR", "WEB_CONCURRENCY", "WORKERS"];
+
+/// Everything that an operator can set.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub environment: Environment,
+    pub server: ServerSettings,
+    pub database_url: String,
+    pub secrets: SecretSettings,
+    pub mail: MailSettings,
+    pub links: LinkSettings,
+    pub accounts: AccountSettings,
+    pub cors: CorsSettings,
+    pub limits: LimitSettings,
+    /// Sentences for the log: settings that are dangerous or dead.
+    pub warnings: Vec<String>,
+}
+
+/// Where the service runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Environment {
+    Production,
+    Development,
+}
+
+impl Environment {
+    /// The name in `ENVIRONMENT` and in `/health/detailed`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Production => "production",
+            Self::Development => "development",
+        }
+    }
+}
+
+/// Where the server listens, and under which names it answers.
+#[derive(Clone, Debug)]
+pub struct ServerSettings {
+    pub listen: ListenAddress,
+    /// Host names that are served; empty: any.
+    pub allowed_hosts: Vec<String>,
+}
+
+/// A TCP address or a Unix socket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ListenAddress {
+    Tcp(String),
+    Unix(String),
+}
+
+/// The keys from which all others are derived.
+#[derive(Clone, Debug)]
+pub struct SecretSettings {
+    pub current: SecretKey,
+    pub previous: Option<SecretKey>,
+}
+
+/// The addresses that people see.
+#[derive(Clone, Debug)]
+pub struct LinkSettings {
+    pub frontend: PublicUrl,
+    pub api_base: PublicUrl,
+}
+
+/// Who may register, and how long sign-ins last.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountSettings {
+    pub registration_open: bool,
+    pub lifetimes: Lifetimes,
+}
+
+/// Which pages may read the answers.
+#[derive(Clone, Debug)]
+pub struct CorsSettings {
+    pub origins: Vec<String>,
+    pub public_prefixes: Vec<String>,
+}
+
+/// Who is counted, and where.
+#[derive(Clone, Debug)]
+pub struct LimitSettings {
+    pub volumetric: bool,
+    pub quotas: Quotas,
+    pub prefixes: Prefixes,
+    pub proxies: TrustedProxies,
+    pub redis: Option<RedisAddress>,
+}
+
+impl Settings {
+    /// Reads every setting.
+    ///
+    /// # Errors
+    /// All faults at once.
+    pub fn read(variables: &Variables) -> Result<Self, Vec<ConfigFault>> {
+        let mut reader = Reader::new(variables);
+        let settings = Self::read_with(&mut reader);
+        let faults = reader.into_faults();
+        settings.filter(|_| faults.is_empty()).ok_or(faults)
+    }
+
+    /// The name of every variable that is read, for the documentation's test.
+    pub fn variable_names() -> BTreeSet<&'static str> {
+        let nothing = Variables::default();
+        let mut reader = Reader::new(&nothing);
+        let _ = Self::read_with(&mut reader);
+        reader.into_names()
+    }
+
+    fn read_with(reader: &mut Reader<'_>) -> Option<Self> {
+        let environment = reader.parsed_or("ENVIRONMENT", Environment::Production, |text| match text {
+            "production" => Ok(Environment::Production),
+            "development" => Ok(Environment::Development),
+            _ => Err(String::from("must be production or development")),
+        });
+        let server = ServerSettings {
+            listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
+            allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
+        };
+        let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);
+        let current = reader.required("SECRET_KEY", SecretKey::parse);
+        let previous = reader.optional("SECRET_KEY_PREVIOUS", SecretKey::parse);
+        let mail = mail(reader);
+        let frontend = reader.required("FRONTEND_URL", PublicUrl::parse);
+        let api_base = reader.required("API_BASE_URL", PublicUrl::parse);
+        let accounts = accounts(reader);
+        let cors = cors(reader);
+        let limits = limits(reader);
+        let mut warnings = reader.dead(&DEAD);
+        if !limits.volumetric && environment == Environment::Production {
+            warnings.push(String::from("RATE_LIMIT_ENABLED is false: the volumetric ceilings are off in production"));
+        }
+        Some(Self {
+            environment,
+            server,
+            database_url,
+            secrets: SecretSettings { current: current?, previous },
+            mail: mail?,
+            links: LinkSettings { frontend: frontend?, api_base: api_base? },
+            accounts,
+            cors,
+            limits,
+            warnings,
+        })
+    }
+}
+
+fn listen_address(text: &str) -> Result<ListenAddress, String> {
+    if let Some(path) = text.strip_prefix("unix:") {
+        return if path.is_empty() {
+            Err(String::from("names no path after unix:"))
+        } else {
+            Ok(ListenAddress::Unix(path.to_owned()))
+        };
+    }
+    match text.rsplit_once(':') {
+        Some((host, port)) if !host.is_empty() && port.parse::<u16>().is_ok() => {
+            Ok(ListenAddress::Tcp(text.to_owned()))
+        }
+        _ => Err(String::from("must be HOST:PORT or unix:/path")),
+    }
+}
+
+fn database_url(text: &str) -> Result<String, String> {
+    let known = ["postgres://", "postgresql://", "sqlite:"].iter().any(|scheme| text.starts_with(scheme));
+    if known { Ok(text.to_owned()) } else { Err(String::from("must start with postgres:// or sqlite://")) }
+}
+
+fn mail(reader: &mut Reader<'_>) -> Option<MailSettings> {
+    let transport = reader.required("MAIL_URL", TransportAddress::parse);
+    let from = reader.required("MAIL_FROM", Sender::parse);
+    Some(MailSettings::new(transport?, from?))
+}
+
+fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
+    let minutes = reader.number("ACCESS_TOKEN_EXPIRE_MINUTES", 30, 1..=24 * 60);
+    let days = reader.number("REFRESH_TOKEN_EXPIRE_DAYS", 30, 1..=400);
+    AccountSettings {
+        registration_open: reader.flag("REGISTRATION_ENABLED", true),
+        lifetimes: Lifetimes {
+            access: Duration::from_secs(minutes * 60),
+            refresh: Duration::from_secs(days * 24 * 60 * 60),
+        },
+    }
+}
+
+fn cors(reader: &mut Reader<'_>) -> CorsSettings {
+    let origins = reader.list("CORS_ORIGINS", origin);
+    let prefixes = reader.list("PUBLIC_CORS_PREFIXES", |prefix| {
+        if prefix.starts_with('/') {
+            Ok(prefix.to_owned())
+        } else {
+            Err(String::from("holds a prefix that does not start with /"))
+        }
+    });
+    let defaults = || PUBLIC_PREFIXES.map(str::to_owned).to_vec();
+    CorsSettings { origins, public_prefixes: if prefixes.is_empty() { defaults() } else { prefixes } }
+}
+
+/// An exact origin as browsers send it: scheme, host, and the port when it is not the scheme's own.
+fn origin(text: &str) -> Result<String, String> {
+    if text.contains('*') {
+        return Err(String::from("must list exact origins: * would let any page act with a visitor's credentials"));
+    }
+    let url = url::Url::parse(text).map_err(|_| format!("holds {text:?}, which is not an origin"))?;
+    let origin = url.origin().ascii_serialization();
+    if matches!(url.scheme(), "http" | "https") && origin == text.trim_end_matches('/').to_ascii_lowercase() {
+        Ok(origin)
+    } else {
+        Err(format!("holds {text:?}, which is not an origin (scheme://host[:port])"))
+    }
+}
+
+fn limits(reader: &mut Reader<'_>) -> LimitSettings {
+    let defaults = Quotas::default();
+    let mut quota = |name, default: u32| {
+        let number = reader.number(name, default.into(), 1..=u64::from(u32::MAX));
+        u32::try_from(number).unwrap_or(default)
+    };
+    let quotas = Quotas {
+        ip_per_minute: quota("RATE_LIMIT_IP_PER_MINUTE", defaults.ip_per_minute),
+        public_ip_per_minute: quota("RATE_LIMIT_PUBLIC_IP_PER_MINUTE", defaults.public_ip_per_minute),
+        signup_ip_per_hour: quota("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR", defaults.signup_ip_per_hour),
+        signup_email_per_hour: quota("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", defaults.signup_email_per_hour),
+    };
+    let ipv4 = reader.number("RATE_LIMIT_IPV4_PREFIX", 32, 8..=32);
+    let ipv6 = reader.number("RATE_LIMIT_IPV6_PREFIX", 64, 48..=128);
+    let prefixes = Prefixes { ipv4: u8::try_from(ipv4).unwrap_or(32), ipv6: u8::try_from(ipv6).unwrap_or(64) };
+    let count = reader.parsed_or("TRUSTED_PROXY_COUNT", DEFAULT_COUNT, TrustedProxies::parse_count);
+    let proxies = reader.optional("TRUSTED_PROXIES", |list| TrustedProxies::parse(list, count));
+    LimitSettings {
+        volumetric: reader.flag("RATE_LIMIT_ENABLED", true),
+        quotas,
+        prefixes,
+        proxies: proxies.unwrap_or_else(|| TrustedProxies::default_with(count)),
+        redis: redis(reader),
+    }
+}
+
+/// One address, or its parts. With neither, or with `REDIS_ENABLED=false`, the limiter counts in memory.
+fn redis(reader: &mut Reader<'_>) -> Option<RedisAddress> {
+    let enabled = reader.flag("REDIS_ENABLED", true);
+    let address = reader.optional("REDIS_URL", RedisAddress::from_url);
+    let host = reader.optional("REDIS_HOST", |host| Ok(host.to_owned()));
+    let port = reader.number("REDIS_PORT", 6379, 1..=65535);
+    let index = reader.number("REDIS_DB", 0, 0..=65535);
+    let password = reader.optional("REDIS_PASSWORD", |password| Ok(password.to_owned()));
+    let assembled = |host: String| {
+        let (port, index) = (u16::try_from(port).unwrap_or(6379), u32::try_from(index).unwrap_or(0));
+        RedisAddress::from_parts(&host, port, index, password.as_deref()).ok()
+    };
+    address.or_else(|| host.and_then(assembled)).filter(|_| enabled)
+}

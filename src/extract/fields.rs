@@ -1,0 +1,115 @@
+//! The small reader of an object's fields. It keeps every fault and knows absent from null.
+
+use serde_json::{Map, Value};
+
+use super::field::{Field, Problem};
+use crate::error::{ApiError, FieldFault, Loc};
+
+/// A request type that is read from named fields.
+pub trait FromFields: Sized + Send {
+    /// Whether an absent body counts as an empty object.
+    const OPTIONAL: bool = false;
+
+    /// Reads every field, so that every fault is noted; `None` when a needed one is missing or faulty.
+    fn from_fields(fields: &mut Fields) -> Option<Self>;
+}
+
+/// What a partial update says about one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change<T> {
+    /// Not mentioned.
+    Keep,
+    /// Explicitly `null`.
+    Clear,
+    /// A new value.
+    Set(T),
+}
+
+/// The fields of one object, and the faults found so far.
+#[derive(Debug)]
+pub struct Fields {
+    place: &'static str,
+    values: Map<String, Value>,
+    faults: Vec<FieldFault>,
+}
+
+impl Fields {
+    /// Reads a whole request type.
+    ///
+    /// # Errors
+    /// 422 with every fault.
+    pub fn read<T: FromFields>(place: &'static str, values: Map<String, Value>) -> Result<T, ApiError> {
+        let stray_nul = values.iter().any(|(name, value)| name.contains('\0') || holds_nul(value));
+        let mut fields = Self { place, values, faults: Vec::new() };
+        let read = T::from_fields(&mut fields);
+        if stray_nul && fields.faults.is_empty() {
+            fields
+                .faults
+                .push(fault(vec![Loc::Name(place)], Problem::value("Value error, the NUL character is not allowed")));
+        }
+        match read {
+            Some(body) if fields.faults.is_empty() => Ok(body),
+            None if fields.faults.is_empty() => {
+                Err(ApiError::internal("a request type was not read and noted no fault"))
+            }
+            _ => Err(ApiError::invalid(fields.faults)),
+        }
+    }
+
+    /// A field that must be there and not null. The first of `names` that is present counts.
+    pub fn required<T: Field>(&mut self, names: &[&'static str]) -> Option<T> {
+        match self.find(names) {
+            (name, Some(value)) => self.note(name, T::read(&value)),
+            (name, None) => self.note(name, Err(Problem::missing())),
+        }
+    }
+
+    /// A field that may be absent or null.
+    pub fn optional<T: Field>(&mut self, names: &[&'static str]) -> Option<T> {
+        match self.find(names) {
+            (_, None | Some(Value::Null)) => None,
+            (name, Some(value)) => self.note(name, T::read(&value)),
+        }
+    }
+
+    /// A field of a partial update, for which absent and null differ.
+    pub fn change<T: Field>(&mut self, names: &[&'static str]) -> Change<T> {
+        match self.find(names) {
+            (_, None) => Change::Keep,
+            (_, Some(Value::Null)) => Change::Clear,
+            (name, Some(value)) => self.note(name, T::read(&value)).map_or(Change::Keep, Change::Set),
+        }
+    }
+
+    fn find(&mut self, names: &[&'static str]) -> (&'static str, Option<Value>) {
+        let present = names.iter().find(|name| self.values.contains_key(**name));
+        match present {
+            Some(name) => (name, self.values.remove(*name)),
+            None => (names.first().copied().unwrap_or(""), None),
+        }
+    }
+
+    fn note<T>(&mut self, name: &'static str, outcome: Result<T, Problem>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(problem) => {
+                self.faults.push(fault(vec![Loc::Name(self.place), Loc::Name(name)], problem));
+                None
+            }
+        }
+    }
+}
+
+/// One fault as the envelope shows it.
+pub fn fault(loc: Vec<Loc>, problem: Problem) -> FieldFault {
+    FieldFault { kind: problem.kind, loc, msg: problem.msg.into_owned() }
+}
+
+fn holds_nul(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains('\0'),
+        Value::Array(items) => items.iter().any(holds_nul),
+        Value::Object(members) => members.iter().any(|(name, member)| name.contains('\0') || holds_nul(member)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}

@@ -1,0 +1,93 @@
+//! One line a request, whatever became of it: a request whose client left is logged when it is dropped. It never shows
+//! the raw path's query, a header or a body; the path itself only as the matched template.
+
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+
+use axum::extract::{MatchedPath, Request};
+use http::{Method, StatusCode};
+use uuid::Uuid;
+
+use crate::{clock::Clock, error::ApiError, limit::ClientIp};
+
+/// Where the router notes which route matched, for whoever stands outside.
+#[derive(Clone, Debug, Default)]
+pub struct Trail(Arc<OnceLock<MatchedPath>>);
+
+impl Trail {
+    /// Notes the route.
+    pub fn note(&self, route: MatchedPath) {
+        // A request matches one route; a second note would say the same.
+        let _ = self.0.set(route);
+    }
+
+    fn route(&self) -> &str {
+        self.0.get().map_or("unmatched", MatchedPath::as_str)
+    }
+}
+
+/// The open line of a request.
+#[derive(Debug)]
+pub(super) struct AccessLog {
+    clock: Clock,
+    start: Duration,
+    id: Uuid,
+    method: Method,
+    client: ClientIp,
+    trail: Trail,
+    closed: bool,
+}
+
+impl AccessLog {
+    pub(super) fn open(clock: &Clock, id: Uuid, request: &Request, client: ClientIp) -> Self {
+        Self {
+            clock: clock.clone(),
+            start: clock.monotonic(),
+            id,
+            method: request.method().clone(),
+            client,
+            trail: Trail::default(),
+            closed: false,
+        }
+    }
+
+    pub(super) fn trail(&self) -> Trail {
+        self.trail.clone()
+    }
+
+    pub(super) fn elapsed(&self) -> Duration {
+        self.clock.monotonic().saturating_sub(self.start)
+    }
+
+    /// Writes the line of an answered request.
+    pub(super) fn close(mut self, status: StatusCode, error: Option<&ApiError>) {
+        self.closed = true;
+        let code = error.map_or("-", |error| error.code().wire());
+        let cause = error.and_then(ApiError::cause).map_or("-", |cause| cause.for_log());
+        let (method, route, status) = (self.method.as_str(), self.trail.route(), status.as_u16());
+        let millis = self.millis();
+        let client = self.client.address();
+        if status >= 500 {
+            tracing::error!(request_id = %self.id, method, route, status, millis, client = %client, code, cause, "{method} {route} {status}");
+        } else {
+            tracing::info!(request_id = %self.id, method, route, status, millis, client = %client, code, cause, "{method} {route} {status}");
+        }
+    }
+
+    fn millis(&self) -> f64 {
+        (self.elapsed().as_secs_f64() * 1_000_000.0).round() / 1000.0
+    }
+}
+
+impl Drop for AccessLog {
+    fn drop(&mut self) {
+        if !self.closed {
+            let (method, route) = (self.method.as_str(), self.trail.route());
+            let millis = self.millis();
+            let client = self.client.address();
+            tracing::info!(request_id = %self.id, method, route, millis, client = %client, cause = "the client left", "{method} {route} aborted");
+        }
+    }
+}

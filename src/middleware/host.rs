@@ -1,0 +1,34 @@
+//! For whom we answer. A missing or repeated `Host` is refused, and so is an absolute target that names another
+//! authority. The health routes answer under any name: probes ask by address.
+
+use axum::extract::Request;
+use http::{header, uri::Authority};
+
+/// The names that are served.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// Lower case, without ports; empty: any name.
+    pub allowed: Vec<String>,
+}
+
+impl Hosts {
+    pub(super) fn serves(&self, request: &Request) -> bool {
+        let mut values = request.headers().get_all(header::HOST).iter();
+        let (Some(value), None) = (values.next(), values.next()) else { return false };
+        let Ok(host) = Authority::try_from(value.as_bytes()) else { return false };
+        if request.uri().authority().is_some_and(|target| !target.as_str().eq_ignore_ascii_case(host.as_str())) {
+            return false;
+        }
+        self.allowed.is_empty() || is_health(request.uri().path()) || self.allows(host.host())
+    }
+
+    fn allows(&self, host: &str) -> bool {
+        let host = host.strip_suffix('.').unwrap_or(host);
+        self.allowed.iter().any(|name| name.eq_ignore_ascii_case(host))
+    }
+}
+
+/// The four health paths, exactly.
+pub(super) fn is_health(path: &str) -> bool {
+    matches!(path.strip_prefix("/api").unwrap_or(path), "/health" | "/health/detailed")
+}

@@ -1,0 +1,57 @@
+//! The ceilings over `/api/*`, known paths and unknown ones. Sign-in paths are outside, so that no flood of anything
+//! else locks an office out of its own login; they carry buckets of their own.
+
+use super::host::is_health;
+use crate::{
+    error::ApiError,
+    limit::{Attempt, Charge, ClientIp, Limiter, Verdict},
+};
+
+/// What is counted by whom it is from.
+#[derive(Clone, Debug)]
+pub struct Volumetric {
+    pub enabled: bool,
+    /// Prefixes with a second, stricter ceiling.
+    pub public_prefixes: Vec<String>,
+}
+
+impl Volumetric {
+    pub(super) async fn admit(
+        &self,
+        limiter: &Limiter,
+        path: &str,
+        client: &ClientIp,
+        attempt: &Attempt,
+    ) -> Result<(), ApiError> {
+        if !self.enabled || !is_counted(path) {
+            return Ok(());
+        }
+        let mut charges = vec![Charge::ip(client)];
+        if self.public_prefixes.iter().any(|prefix| is_under(path, prefix)) {
+            charges.push(Charge::public_ip(client));
+        }
+        match limiter.decide(&charges, client, "/api/*", attempt).await {
+            Verdict::Admitted => Ok(()),
+            Verdict::Refused(refusal) => Err(ApiError::flooded(refusal.retry_after())),
+        }
+    }
+}
+
+/// Whether a path, as it is routed, falls under the ceilings.
+fn is_counted(path: &str) -> bool {
+    let inside = path == "/api" || path.starts_with("/api/");
+    inside && !is_health(path) && !(is_under(path, "/api/auth") && is_plain(path))
+}
+
+/// Whole segments: `/api/authx` is not under `/api/auth`. A prefix that ends with a slash wants something behind it.
+pub(super) fn is_under(path: &str, prefix: &str) -> bool {
+    match path.strip_prefix(prefix) {
+        Some(rest) => prefix.ends_with('/') || rest.is_empty() || rest.starts_with('/'),
+        None => false,
+    }
+}
+
+/// No exemption for paths that another server might read differently: empty or dot segments, escapes, parameters.
+fn is_plain(path: &str) -> bool {
+    !path.contains("//") && !path.contains(['%', ';']) && !path.split('/').any(|segment| matches!(segment, "." | ".."))
+}

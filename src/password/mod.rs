@@ -1,0 +1,123 @@
+//! Passwords, from registration to reset. Unknown and wrong take the same path and the same time, and an answer never
+//! tells whether an address is known.
+
+pub mod field;
+pub mod forgot;
+pub mod hashing;
+pub mod login;
+pub mod policy;
+pub mod register;
+pub mod resend;
+pub mod reset;
+pub mod routes;
+pub mod set;
+pub mod verify_email;
+
+use crate::{
+    account::{Account, Email, Locale},
+    clock::Clock,
+    error::{ApiError, ErrorCode},
+    mail::{Delivery, Letter, Post, Recipient},
+    public_url::PublicUrl,
+    secret::Entropy,
+    session::Sessions,
+    store::{Contention, Database, Fault, Tx},
+    ticket::{Purpose, Tickets},
+};
+
+pub use self::hashing::Hashing;
+
+/// What the use cases of this room need.
+#[derive(Clone, Debug)]
+pub struct Passwords {
+    pub db: Database,
+    pub clock: Clock,
+    pub entropy: Entropy,
+    pub tickets: Tickets,
+    pub post: Post,
+    pub hashing: Hashing,
+    pub sessions: Sessions,
+    /// Where mailed links lead.
+    pub frontend: PublicUrl,
+    /// Whether strangers may register.
+    pub registration_open: bool,
+}
+
+/// Why a use case of this room says no.
+#[derive(Debug)]
+pub enum Refusal {
+    WrongCredentials,
+    Unconfirmed,
+    Disabled,
+    RegistrationClosed,
+    LinkInvalid,
+    Weak(Vec<policy::Reason>),
+    Store(Fault),
+    Failed(ApiError),
+}
+
+impl From<Fault> for Refusal {
+    fn from(fault: Fault) -> Self {
+        Self::Store(fault)
+    }
+}
+
+impl From<ApiError> for Refusal {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Contention for Refusal {
+    fn is_contention(&self) -> bool {
+        matches!(self, Self::Store(fault) if fault.is_contention())
+    }
+}
+
+impl From<Refusal> for ApiError {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::WrongCredentials => Self::new(ErrorCode::WrongCredentials),
+            Refusal::Unconfirmed => Self::new(ErrorCode::EmailUnconfirmed),
+            Refusal::Disabled => Self::new(ErrorCode::AccountDisabled),
+            Refusal::RegistrationClosed => Self::new(ErrorCode::RegistrationClosed),
+            Refusal::LinkInvalid => Self::new(ErrorCode::LinkInvalid),
+            Refusal::Weak(reasons) => Self::weak_password(reasons.into_iter().map(policy::Reason::name).collect()),
+            Refusal::Store(fault) => fault.into(),
+            Refusal::Failed(error) => error,
+        }
+    }
+}
+
+impl Passwords {
+    /// Mails a one-time link to an account, or does the same work for nobody. The mail goes out only when the ticket is live.
+    async fn mail_link(
+        &self,
+        tx: &mut Tx,
+        address: &Email,
+        account: Option<&Account>,
+        purpose: Purpose,
+        letter: impl FnOnce(String) -> Letter,
+    ) -> Result<(), Fault> {
+        let issued = self.tickets.issue_mailed(tx, purpose, account.map(|account| account.id)).await?;
+        let letter = letter(self.frontend.link(page(purpose), &issued.secret));
+        let delivery = if issued.live { Delivery::Send } else { Delivery::Void };
+        self.post.enqueue(tx, recipient(address, account), &letter, delivery).await
+    }
+}
+
+/// The page of the front end that redeems a ticket.
+const fn page(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::VerifyEmail => "/verify-email",
+        Purpose::SetPassword => "/set-password",
+        Purpose::PasswordReset => "/reset-password",
+    }
+}
+
+fn recipient<'a>(address: &'a Email, account: Option<&'a Account>) -> Recipient<'a> {
+    match account {
+        Some(account) => account.recipient(),
+        None => Recipient { email: address.as_str(), name: None, language: Locale::default().language() },
+    }
+}

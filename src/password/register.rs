@@ -1,0 +1,78 @@
+//! Registering. One answer for a new, an unverified and a known address; the difference is in the mail.
+
+use super::{Passwords, Refusal, field::NewPassword, policy};
+use crate::{
+    account::{self, Email, FullName, Locale, NewAccount, WorkspaceName},
+    limit::{Admission, extract::Mailbox},
+    mail::{Delivery, Letter},
+    store::retrying,
+    ticket::Purpose,
+};
+
+/// What somebody registers with.
+#[derive(Debug)]
+pub struct Registration {
+    pub email: Email,
+    pub password: NewPassword,
+    pub full_name: Option<FullName>,
+    pub workspace_name: Option<WorkspaceName>,
+    pub locale: Locale,
+}
+
+impl Passwords {
+    /// Registers an address. A known one changes nothing but gets a mail; an unverified one loses its password, so that
+    /// nobody can plant one in another person's name.
+    ///
+    /// # Errors
+    /// Closed registration, a weak password, a busy or absent part.
+    pub async fn register<S>(&self, _: &Admission<Mailbox<S>>, wanted: &Registration) -> Result<(), Refusal> {
+        if !self.registration_open {
+            return Err(Refusal::RegistrationClosed);
+        }
+        let reasons = policy::reasons(wanted.password.as_str(), &wanted.email);
+        if !reasons.is_empty() {
+            return Err(Refusal::Weak(reasons));
+        }
+        let hash = self.hashing.hash(wanted.password.as_str()).await?;
+        retrying(|| self.write_registration(wanted, &hash)).await?;
+        self.post.wake();
+        Ok(())
+    }
+
+    async fn write_registration(&self, wanted: &Registration, hash: &str) -> Result<(), Refusal> {
+        let email = &wanted.email;
+        let mut tx = self.db.begin().await?;
+        let new = NewAccount {
+            id: self.entropy.uuid(),
+            email: email.as_str(),
+            full_name: wanted.full_name.as_ref().map(|name| name.0.as_str()),
+            locale: wanted.locale.name(),
+            password_hash: Some(hash),
+            workspace_name: wanted.workspace_name.as_ref().map(|name| name.0.as_str()),
+            now: self.clock.now(),
+        };
+        if let Some(fresh) = account::insert_unverified(&mut tx, &new).await? {
+            let letter = |link| Letter::VerifyEmail { link };
+            self.mail_link(&mut tx, email, Some(&fresh), Purpose::VerifyEmail, letter).await?;
+            tx.commit().await?;
+            return Ok(());
+        }
+        let known = account::find_for_update(&mut tx, email.as_str())
+            .await?
+            .ok_or_else(|| crate::error::ApiError::internal("an address was taken and free in one transaction"))?;
+        if known.is_verified() || !known.is_active {
+            let letter = Letter::AccountExists {
+                sign_in: self.frontend.page("/login"),
+                reset: self.frontend.page("/forgot-password"),
+            };
+            let delivery = if known.is_active { Delivery::Send } else { Delivery::Void };
+            self.post.enqueue(&mut tx, known.recipient(), &letter, delivery).await?;
+        } else {
+            account::clear_password(&mut tx, known.id).await?;
+            let letter = |link| Letter::SetPassword { link, valid_for: Purpose::SetPassword.lifetime() };
+            self.mail_link(&mut tx, email, Some(&known), Purpose::SetPassword, letter).await?;
+        }
+        tx.commit().await?;
+        Ok(())
+    }
+}

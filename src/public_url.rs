@@ -1,0 +1,49 @@
+//! Addresses that the service shows to people. They come from configuration alone: no request header reaches a link.
+
+use std::fmt;
+
+use url::Url;
+
+use crate::secret::Plain;
+
+/// The base of links: an `http` or `https` address without query or fragment, kept without a trailing slash.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicUrl(String);
+
+impl PublicUrl {
+    /// Takes an address from the configuration.
+    ///
+    /// # Errors
+    /// A sentence for the operator when it is not a usable base.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let url = Url::parse(text).map_err(|error| format!("is not a URL ({error})"))?;
+        if !matches!(url.scheme(), "http" | "https") {
+            return Err(String::from("must start with http:// or https://"));
+        }
+        if url.query().is_some() || url.fragment().is_some() || !url.username().is_empty() || url.password().is_some() {
+            return Err(String::from("must have no query, fragment, user or password"));
+        }
+        Ok(Self(url.as_str().trim_end_matches('/').to_owned()))
+    }
+
+    /// The address of one page.
+    pub fn page(&self, path: &str) -> String {
+        format!("{}{path}", self.0)
+    }
+
+    /// The address of one page with a one-time token.
+    pub fn link(&self, path: &str, token: &Plain) -> String {
+        format!("{}{path}?token={}", self.0, token.reveal())
+    }
+
+    /// Whether the address is encrypted on its way.
+    pub fn is_https(&self) -> bool {
+        self.0.starts_with("https://")
+    }
+}
+
+impl fmt::Display for PublicUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

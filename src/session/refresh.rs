@@ -1,0 +1,75 @@
+//! Rotating a refresh token. A used one that comes back within the grace, while no successor was used, is a second
+//! tab and gets a successor of its own; otherwise it is a stolen copy and the whole session ends.
+
+use std::time::Duration;
+
+use super::{Opened, Sessions, store};
+use crate::{
+    account,
+    error::ApiError,
+    secret::Plain,
+    store::{Contention, Fault, retrying},
+};
+
+/// How long a used token may come back without harm: two tabs, a lost answer.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Why no new token is issued.
+#[derive(Debug)]
+pub enum RefreshError {
+    /// Unknown, expired, revoked or reused: the person signs in again.
+    Ended,
+    /// The account is disabled.
+    Disabled,
+    /// A part failed.
+    Failed(ApiError),
+    /// The database failed.
+    Store(Fault),
+}
+
+impl From<Fault> for RefreshError {
+    fn from(fault: Fault) -> Self {
+        Self::Store(fault)
+    }
+}
+
+impl Contention for RefreshError {
+    fn is_contention(&self) -> bool {
+        matches!(self, Self::Store(fault) if fault.is_contention())
+    }
+}
+
+impl Sessions {
+    /// Exchanges a refresh token for new tokens of the same session.
+    ///
+    /// # Errors
+    /// See [`RefreshError`].
+    pub async fn refresh(&self, presented: &Plain) -> Result<Opened, RefreshError> {
+        retrying(|| self.rotate(presented)).await
+    }
+
+    async fn rotate(&self, presented: &Plain) -> Result<Opened, RefreshError> {
+        let now = self.clock.now();
+        let hash = presented.hash();
+        let mut tx = self.db.begin().await?;
+        // The session's row is taken first, so that parallel refreshes of one session come one after the other.
+        let session = store::extend_by_refresh(&mut tx, &hash, now, now + self.lifetimes.refresh)
+            .await?
+            .ok_or(RefreshError::Ended)?;
+        let first_use = store::use_refresh(&mut tx, &hash, now).await?;
+        if !first_use && !store::is_in_grace(&mut tx, &hash, now, now - GRACE).await? {
+            store::revoke(&mut tx, session.id, now).await?;
+            tx.commit().await?;
+            tracing::warn!(session = %session.id, user = %session.user_id, "Refresh token reused, session {} revoked", session.id);
+            return Err(RefreshError::Ended);
+        }
+        let account = account::find_in(&mut tx, session.user_id).await?.ok_or(RefreshError::Ended)?;
+        if !account.is_active {
+            return Err(RefreshError::Disabled);
+        }
+        let refresh = self.issue_refresh(&mut tx, session.id, Some(presented)).await.map_err(RefreshError::Failed)?;
+        let access = self.sign(account.id, session.id, session.workspace_id).map_err(RefreshError::Failed)?;
+        tx.commit().await?;
+        Ok(Opened { access, refresh, account })
+    }
+}

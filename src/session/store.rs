@@ -1,0 +1,147 @@
+//! The statements of the tables `sessions` and `refresh_tokens`.
+
+use uuid::Uuid;
+
+use crate::{
+    account::Account,
+    secret::Hashed,
+    store::{Database, Fault, FromRow, Timestamp, Tx, query},
+};
+
+#[derive(Debug)]
+pub(super) struct NewSession<'a> {
+    pub id: Uuid,
+    pub user_id: Uuid,
+    pub workspace_id: Option<Uuid>,
+    pub signed_in_by: &'a str,
+    pub ip_address: &'a str,
+    pub user_agent: Option<&'a str>,
+    pub now: Timestamp,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Clone, Copy, Debug, FromRow)]
+pub(super) struct SessionRow {
+    pub id: Uuid,
+    pub user_id: Uuid,
+    pub workspace_id: Option<Uuid>,
+}
+
+pub(super) async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "INSERT INTO sessions
+             (id, user_id, workspace_id, signed_in_by, ip_address, user_agent, created_at, last_seen_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)",
+        new.id,
+        new.user_id,
+        new.workspace_id,
+        new.signed_in_by,
+        new.ip_address,
+        new.user_agent,
+        new.now,
+        new.expires_at
+    )
+    .map(|_| ())
+}
+
+/// The owner of a live session.
+pub(super) async fn find_owner(db: &Database, id: Uuid, user: Uuid, now: Timestamp) -> Result<Option<Account>, Fault> {
+    query!(
+        read db,
+        optional<Account>,
+        "SELECT u.* FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND s.expires_at > $3",
+        id,
+        user,
+        now
+    )
+}
+
+/// Extends the live session behind a refresh token, used or not, and holds its row.
+pub(super) async fn extend_by_refresh(
+    tx: &mut Tx,
+    hash: &Hashed,
+    now: Timestamp,
+    expires: Timestamp,
+) -> Result<Option<SessionRow>, Fault> {
+    query!(
+        in tx,
+        optional<SessionRow>,
+        "UPDATE sessions SET last_seen_at = $2, expires_at = $3
+         WHERE id = (SELECT session_id FROM refresh_tokens WHERE hash = $1 AND expires_at > $2)
+           AND revoked_at IS NULL AND expires_at > $2
+         RETURNING id, user_id, workspace_id",
+        hash.as_bytes(),
+        now,
+        expires
+    )
+}
+
+/// Marks a refresh token as used; `false` when it was already.
+pub(super) async fn use_refresh(tx: &mut Tx, hash: &Hashed, now: Timestamp) -> Result<bool, Fault> {
+    query!(
+        in tx,
+        execute,
+        "UPDATE refresh_tokens SET used_at = $2 WHERE hash = $1 AND used_at IS NULL",
+        hash.as_bytes(),
+        now
+    )
+    .map(|rows| rows == 1)
+}
+
+/// Whether a used token was used no earlier than `since` and none of its successors has been used.
+pub(super) async fn is_in_grace(tx: &mut Tx, hash: &Hashed, now: Timestamp, since: Timestamp) -> Result<bool, Fault> {
+    query!(
+        in tx,
+        optional<(Uuid,)>,
+        "SELECT session_id FROM refresh_tokens
+         WHERE hash = $1 AND used_at >= $2 AND used_at <= $3
+           AND NOT EXISTS (SELECT 1 FROM refresh_tokens s WHERE s.parent = $1 AND s.used_at IS NOT NULL)",
+        hash.as_bytes(),
+        since,
+        now
+    )
+    .map(|row| row.is_some())
+}
+
+pub(super) async fn insert_refresh(
+    tx: &mut Tx,
+    hash: &Hashed,
+    session: Uuid,
+    parent: Option<&Hashed>,
+    now: Timestamp,
+    expires: Timestamp,
+) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "INSERT INTO refresh_tokens (hash, session_id, parent, issued_at, expires_at) VALUES ($1, $2, $3, $4, $5)",
+        hash.as_bytes(),
+        session,
+        parent.map(Hashed::as_bytes),
+        now,
+        expires
+    )
+    .map(|_| ())
+}
+
+pub(super) async fn revoke(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<(), Fault> {
+    query!(in tx, execute, "UPDATE sessions SET revoked_at = coalesce(revoked_at, $2) WHERE id = $1", id, now)
+        .map(|_| ())
+}
+
+pub(super) async fn revoke_all(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), Fault> {
+    query!(in tx, execute, "UPDATE sessions SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL", user, now)
+        .map(|_| ())
+}
+
+/// Removes sessions that ended before `before`, with their tokens.
+///
+/// # Errors
+/// A fault of the database.
+pub async fn sweep(db: &Database, before: Timestamp) -> Result<u64, Fault> {
+    query!(write db, execute, "DELETE FROM refresh_tokens WHERE expires_at <= $1", before)?;
+    query!(write db, execute, "DELETE FROM sessions WHERE expires_at <= $1 OR revoked_at <= $1", before)
+}

@@ -1,0 +1,97 @@
+//! Valid once and not for long: every mailed link and every hand-off is a row of one table, found by the SHA-256 of
+//! its secret and claimed by one statement. It knows nothing of what a ticket is good for beyond its purpose.
+
+mod store;
+
+use std::time::Duration;
+
+use uuid::Uuid;
+
+use crate::{
+    clock::Clock,
+    secret::{Entropy, Plain},
+    store::{Fault, Tx},
+};
+
+pub use self::store::{Live, claim, delete_all, delete_others, find_live, find_used, sweep};
+
+const HOUR: Duration = Duration::from_secs(60 * 60);
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
+/// those in the mailbox work, and a stranger cannot fill it.
+const LIVE_MAILED_LIMIT: i64 = 5;
+
+/// What a ticket is good for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    VerifyEmail,
+    SetPassword,
+    PasswordReset,
+}
+
+impl Purpose {
+    /// The name in the database.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::VerifyEmail => "verify_email",
+            Self::SetPassword => "set_password",
+            Self::PasswordReset => "password_reset",
+        }
+    }
+
+    /// How long a ticket lives.
+    pub const fn lifetime(self) -> Duration {
+        match self {
+            Self::VerifyEmail | Self::SetPassword => DAY,
+            Self::PasswordReset => HOUR,
+        }
+    }
+}
+
+/// The outcome of asking for a mailed ticket.
+#[derive(Debug)]
+pub struct Issued {
+    /// The secret for the link.
+    pub secret: Plain,
+    /// `false` for a decoy: nothing will accept the secret, and the mail must not be sent.
+    pub live: bool,
+}
+
+/// Issues tickets.
+#[derive(Clone, Debug)]
+pub struct Tickets {
+    clock: Clock,
+    entropy: Entropy,
+}
+
+impl Tickets {
+    pub const fn new(clock: Clock, entropy: Entropy) -> Self {
+        Self { clock, entropy }
+    }
+
+    /// Issues a ticket that will be mailed to `user`. Without a user, or with five live ones already, the same
+    /// statements write a decoy, so that the work does not tell whether the address is known.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_mailed(&self, tx: &mut Tx, purpose: Purpose, user: Option<Uuid>) -> Result<Issued, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        // An id that nobody has, where there is no user: the same statements run.
+        let asked = user.unwrap_or_else(|| self.entropy.uuid());
+        let held = store::count_live_locked(tx, asked, purpose, now).await?;
+        let live = user.is_some() && held < LIVE_MAILED_LIMIT;
+        let owner = user.filter(|_| live);
+        store::insert(
+            tx,
+            &secret.hash(),
+            if live { purpose.name() } else { "decoy" },
+            owner,
+            now,
+            now + purpose.lifetime(),
+        )
+        .await?;
+        Ok(Issued { secret, live })
+    }
+}
