@@ -1,1 +1,3 @@
 //! The whole service, asked from outside. The folders mirror `src`.
+
+mod limit;
