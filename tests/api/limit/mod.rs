@@ -9,5 +9,6 @@ mod keys;
 mod memory;
 mod outage;
 mod redis;
+mod server;
 mod window;
 mod world;

@@ -8,7 +8,10 @@ use labs_auth::{
 };
 use redis::cmd;
 
-use super::world::{LOGIN, Log, Server, admitted, connection, hit, on_redis, run, somebody, until};
+use super::{
+    server::Server,
+    world::{LOGIN, Log, admitted, connection, hit, on_redis, run, somebody, until},
+};
 
 const FALLBACK: &str = "using in-memory fallback";
 

@@ -3,7 +3,10 @@
 use labs_auth::limit::{Charge, MailScope, RedisAddress, Verdict};
 use redis::{AsyncTypedCommands, aio::MultiplexedConnection, cmd};
 
-use super::world::{LOGIN, Server, admitted, connection, hit, mailbox, on_redis, shared_url, somebody};
+use super::{
+    server::Server,
+    world::{LOGIN, admitted, connection, hit, mailbox, on_redis, shared_url, somebody},
+};
 
 async fn pttl(redis: &mut MultiplexedConnection, charge: &Charge) -> i64 {
     cmd("PTTL").arg(charge.key()).query_async(redis).await.unwrap()
@@ -143,7 +146,15 @@ async fn tls_is_spoken_with_the_named_authority() {
 
 #[test]
 fn an_address_that_cannot_be_read_is_refused_without_repeating_it() {
-    for url in ["http://h:6379", "redis://h:notaport", "h:6379", "redis://u:hunter2@h:99999", "redis://h/hunter2", ""] {
+    for url in [
+        "http://h:6379",
+        "redis://h:notaport",
+        "h:6379",
+        "redis://u:hunter2@h:99999",
+        "redis://h/hunter2",
+        "rediss://h/#insecure",
+        "",
+    ] {
         let refused = RedisAddress::from_url(url).unwrap_err();
         assert!(!refused.contains("hunter2"), "{refused}");
     }
