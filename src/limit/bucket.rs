@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(3600);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
 
 /// Requests per minute, network and anonymous route.
 const AUTH_PER_MINUTE: u32 = 30;

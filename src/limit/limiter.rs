@@ -27,7 +27,7 @@ use super::{
 use crate::clock::Clock;
 
 /// Between two sweeps of the memory.
-const SWEEP: Duration = Duration::from_secs(60);
+const SWEEP: Duration = Duration::from_mins(1);
 
 /// Who asks the buckets. Clones share everything.
 #[derive(Clone)]
@@ -56,9 +56,10 @@ impl Limiter {
 
     /// Tries once to begin on Redis, for a quarter of a second at most. Without it the process begins on memory.
     pub async fn begin(&self) {
-        match &self.0.switch.address {
-            Some(address) => probe::begin(&self.0.switch, address).await,
-            None => tracing::info!("No Redis is configured, rate limits are kept in memory"),
+        if let Some(address) = &self.0.switch.address {
+            probe::begin(&self.0.switch, address).await;
+        } else {
+            tracing::info!("No Redis is configured, rate limits are kept in memory");
         }
     }
 

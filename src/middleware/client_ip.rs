@@ -111,8 +111,8 @@ impl TrustedProxies {
             return None;
         }
         let joined = join(headers)?;
-        let hops = joined.iter().filter(|byte| **byte == b',').count() + 1;
-        let entry = joined.split(|byte| *byte == b',').nth(hops.saturating_sub(self.count))?;
+        let hops: Vec<&[u8]> = joined.split(|byte| *byte == b',').collect();
+        let entry = hops.get(hops.len().saturating_sub(self.count))?;
         // The standard parser takes literals only: no port, bracket, zone, or leading zero in IPv4.
         str::from_utf8(entry.trim_ascii()).ok()?.parse().ok()
     }

@@ -1,0 +1,154 @@
+//! The embedded store: exact waits, room that runs out, and a clock that breaks.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+
+use labs_auth::{
+    clock::{Clock, TimeSource},
+    limit::{Backend, Charge, Limiter, Quotas, RedisState, Verdict, algorithm::Rule, memory::Memory},
+};
+
+use super::world::{Hand, LOGIN, Log, admitted, hit, host};
+
+const RULE: Rule = Rule { quota: 30, window: 60_000_000 };
+
+#[tokio::test]
+async fn a_wait_is_exactly_the_rest_of_the_window() {
+    // case 167
+    let hand = Hand::default();
+    let limiter = Limiter::new(Quotas::default(), None, hand.clock());
+    let charge = Charge::auth(LOGIN, &host(7));
+    assert_eq!(admitted(&limiter, &charge, &host(7), 30).await, 30);
+    let mut passed = 0;
+    for (at, header) in [(1_000, 59), (30_000, 30), (59_900, 1), (59_950, 1), (59_999, 1)] {
+        hand.advance(Duration::from_millis(at - passed));
+        passed = at;
+        let Verdict::Refused(refusal) = hit(&limiter, std::slice::from_ref(&charge), &host(7)).await else {
+            panic!("admitted after {at} ms");
+        };
+        assert_eq!(refusal.wait(), Duration::from_millis(60_000 - at));
+        assert_eq!(refusal.retry_after().seconds(), header);
+    }
+    hand.advance(Duration::from_millis(1));
+    assert_eq!(admitted(&limiter, &charge, &host(7), 31).await, 30);
+}
+
+#[tokio::test]
+async fn without_redis_the_backend_is_memory_and_redis_disabled() {
+    let limiter = Limiter::new(Quotas::default(), None, Hand::default().clock());
+    limiter.begin().await;
+    assert_eq!((limiter.backend(), limiter.redis_state()), (Backend::Memory, RedisState::Disabled));
+}
+
+#[test]
+fn a_flood_of_new_keys_flushes_no_running_refusal() {
+    let memory = Memory::with_size(Hand::default().clock(), 1, 16);
+    for _ in 0..30 {
+        assert!(memory.hit("refused", RULE).admitted);
+    }
+    for fresh in 0..2000 {
+        assert!(memory.hit(&format!("fresh {fresh}"), RULE).admitted, "refused for lack of a slot");
+    }
+    assert!(!memory.hit("refused", RULE).admitted);
+    assert_eq!(memory.len(), 16);
+    assert_eq!(memory.evicted(), 1985);
+}
+
+#[test]
+fn a_table_full_of_refusals_still_refuses_nobody_new() {
+    let memory = Memory::with_size(Hand::default().clock(), 1, 4);
+    for client in 0..4 {
+        for _ in 0..31 {
+            memory.hit(&format!("refused {client}"), RULE);
+        }
+    }
+    assert!(memory.hit("fresh", RULE).admitted);
+    assert_eq!(memory.len(), 4);
+}
+
+#[test]
+fn the_busier_entry_outlives_the_fresher_one() {
+    let memory = Memory::with_size(Hand::default().clock(), 1, 2);
+    let hits = |key, times| (0..times).map(|_| memory.hit(key, RULE).remaining).last();
+    hits("busy", 20);
+    hits("fresh", 2);
+    hits("new", 1);
+    assert_eq!(hits("busy", 1), Some(9));
+    assert_eq!(memory.evicted(), 1);
+}
+
+#[test]
+fn ended_entries_make_room_first() {
+    let hand = Hand::default();
+    let memory = Memory::with_size(hand.clock(), 1, 2);
+    for _ in 0..30 {
+        memory.hit("ended", RULE);
+    }
+    hand.advance(Duration::from_secs(59));
+    memory.hit("running", RULE);
+    hand.advance(Duration::from_secs(1));
+    memory.hit("new", RULE);
+    assert_eq!(memory.hit("running", RULE).remaining, 28);
+    assert_eq!(memory.evicted(), 0);
+}
+
+#[tokio::test]
+async fn a_sweep_drops_what_has_ended_and_nothing_else() {
+    // case 169
+    let hand = Hand::default();
+    let memory = Memory::new(hand.clock());
+    for old in 0..20_000 {
+        memory.hit(&format!("old {old}"), RULE);
+    }
+    hand.advance(Duration::from_secs(30));
+    memory.hit("young", RULE);
+    hand.advance(Duration::from_secs(30));
+    memory.sweep().await;
+    assert_eq!(memory.len(), 1);
+    assert_eq!(memory.hit("young", RULE).remaining, 28);
+}
+
+#[test]
+fn two_hundred_thousand_clients_fit() {
+    // case 169
+    let memory = Memory::new(Hand::default().clock());
+    for client in 0..200_000 {
+        memory.hit(&format!("rate_limit:auth:/api/auth/login:{client}"), RULE);
+    }
+    // Shards fill unevenly; what little is lost was one hit old.
+    assert!(memory.evicted() < 20, "{}", memory.evicted());
+}
+
+struct Breaking(Arc<AtomicBool>);
+
+impl TimeSource for Breaking {
+    fn wall_micros(&self) -> i64 {
+        0
+    }
+
+    fn monotonic_micros(&self) -> u64 {
+        assert!(!self.0.load(SeqCst), "the clock broke");
+        0
+    }
+}
+
+#[tokio::test]
+async fn a_panic_inside_the_limiter_admits_and_is_told() {
+    let (log, _listening) = Log::listen();
+    let broken = Arc::new(AtomicBool::new(false));
+    let limiter = Limiter::new(Quotas::default(), None, Clock::from_source(Breaking(broken.clone())));
+    let charge = Charge::auth(LOGIN, &host(7));
+    assert_eq!(admitted(&limiter, &charge, &host(7), 30).await, 30);
+    broken.store(true, SeqCst);
+    assert_eq!(admitted(&limiter, &charge, &host(7), 2).await, 2);
+    assert_eq!(log.lines_with("Rate limiter error, request admitted").len(), 2);
+    assert_eq!(limiter.panics(), 2);
+    // The lock that the panic went through serves on, and no count is lost.
+    broken.store(false, SeqCst);
+    assert_eq!(admitted(&limiter, &charge, &host(7), 1).await, 0);
+}

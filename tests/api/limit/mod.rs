@@ -1,0 +1,14 @@
+//! The limiter and the client's address: one contract on two stores, and what happens when one of them goes away.
+//!
+//! Redis halves run when `TEST_REDIS_URL` is set; without it they say that they were skipped.
+
+mod client_ip;
+mod contract;
+mod headers;
+mod keys;
+mod memory;
+mod outage;
+mod redis;
+mod server;
+mod window;
+mod world;

@@ -1,0 +1,63 @@
+//! The fixed window as a pure function, against a model that remembers every hit.
+
+use labs_auth::limit::algorithm::{Fixed, Rule, fixed};
+use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
+
+const WINDOW: u64 = 60_000_000;
+
+#[test]
+fn a_window_starts_at_its_first_hit_and_lasts_its_length() {
+    let rule = Rule { quota: 2, window: WINDOW };
+    let (state, first) = fixed(None, 5, rule);
+    assert_eq!((first.admitted, first.remaining, first.rest), (true, 1, WINDOW));
+    let (state, second) = fixed(Some(state), 5 + WINDOW - 1, rule);
+    assert_eq!((second.admitted, second.remaining, second.rest), (true, 0, 1));
+    let (state, third) = fixed(Some(state), 5 + WINDOW - 1, rule);
+    assert_eq!((third.admitted, third.remaining, third.rest), (false, 0, 1));
+    let (_, fresh) = fixed(Some(state), 5 + WINDOW, rule);
+    assert_eq!((fresh.admitted, fresh.remaining, fresh.rest), (true, 1, WINDOW));
+}
+
+#[test]
+fn a_changed_quota_acts_at_once_and_keeps_the_count() {
+    let full = Fixed { count: 30, end: WINDOW };
+    assert!(!fixed(Some(full), 0, Rule { quota: 30, window: WINDOW }).1.admitted);
+    let (state, raised) = fixed(Some(full), 0, Rule { quota: 40, window: WINDOW });
+    assert_eq!((state.count, raised.remaining), (31, 9));
+    assert!(!fixed(Some(full), 0, Rule { quota: 10, window: WINDOW }).1.admitted);
+}
+
+#[test]
+fn an_end_that_no_window_reaches_is_re_armed() {
+    let (state, outcome) = fixed(Some(Fixed { count: 500, end: u64::MAX }), 7, Rule { quota: 30, window: WINDOW });
+    assert_eq!((outcome.admitted, outcome.rest, state.end), (false, WINDOW, 7 + WINDOW));
+}
+
+proptest! {
+    #[test]
+    fn it_decides_as_a_model_that_remembers_every_hit(
+        quota in 1_u32..8,
+        steps in prop::collection::vec(0_u64..2 * WINDOW / 3, 1..60),
+    ) {
+        let rule = Rule { quota, window: WINDOW };
+        let (mut now, mut state, mut started, mut taken) = (0, None, None::<u64>, 0_u32);
+        for step in steps {
+            now += step;
+            if started.is_none_or(|start| now - start >= WINDOW) {
+                (started, taken) = (Some(now), 0);
+            }
+            let expected = taken < quota;
+            taken += u32::from(expected);
+            let before = state;
+            let (after, outcome) = fixed(state, now, rule);
+            prop_assert_eq!(outcome.admitted, expected);
+            prop_assert_eq!(outcome.remaining, quota - taken);
+            prop_assert_eq!(outcome.rest, started.unwrap_or_default() + WINDOW - now);
+            prop_assert!(outcome.rest > 0 && outcome.rest <= WINDOW);
+            if !outcome.admitted {
+                prop_assert_eq!(Some(after), before);
+            }
+            state = Some(after);
+        }
+    }
+}
