@@ -21,8 +21,8 @@ const BUSY: Duration = Duration::from_secs(4);
 /// The two pools of a SQLite database.
 #[derive(Clone, Debug)]
 pub struct Pools {
-    pub(super) writer: SqlitePool,
-    pub(super) readers: SqlitePool,
+    pub(crate) writer: SqlitePool,
+    pub(crate) readers: SqlitePool,
 }
 
 pub(super) async fn open(url: &str) -> Result<Pools, Fault> {
