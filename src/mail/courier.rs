@@ -1,0 +1,163 @@
+//! The courier: takes due mails from the outbox, a few at a time, and settles each: delivered, put off, or given up.
+//! It delivers at least once; after a crash between delivery and settling, a mail may come twice, with one Message-ID.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use futures_util::future::join_all;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
+
+use super::{
+    report::{MailReport, Outlook},
+    settings::MailSettings,
+    store,
+    transport::Transport,
+};
+use crate::{
+    clock::{Clock, Timestamp},
+    secret::Seal,
+    store::{Database, Fault},
+};
+
+/// Mails in delivery at once.
+const LANES: usize = 4;
+
+/// How long a mail that was given up is kept for the operator.
+const DEAD_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How often the outbox is looked at when nobody rings.
+const ROUND_EVERY: Duration = Duration::from_secs(5);
+
+/// How long the last round may take once the process is to end.
+const LAST_ROUND: Duration = Duration::from_secs(10);
+
+/// Delivers mails.
+pub struct Courier {
+    pub(super) db: Database,
+    pub(super) seal: Seal,
+    pub(super) clock: Clock,
+    pub(super) transport: Transport,
+    pub(super) longest_delivery: Duration,
+    pub(super) announce_links: bool,
+    bell: Arc<Notify>,
+    pub(super) outlook: Outlook,
+    /// One claim at a time: two at once would want the same rows, and the loser would find nothing.
+    pub(super) claiming: tokio::sync::Mutex<()>,
+    /// Leases held at this moment.
+    pub(super) in_hand: Mutex<HashMap<Uuid, Timestamp>>,
+}
+
+impl Courier {
+    pub(super) fn new(
+        settings: &MailSettings,
+        transport: Transport,
+        db: Database,
+        seal: Seal,
+        clock: Clock,
+        bell: Arc<Notify>,
+    ) -> Self {
+        Self {
+            db,
+            seal,
+            clock,
+            transport,
+            longest_delivery: settings.patience.mail,
+            announce_links: settings.announce_links,
+            bell,
+            outlook: Outlook::new(settings.transport.name()),
+            claiming: tokio::sync::Mutex::default(),
+            in_hand: Mutex::default(),
+        }
+    }
+
+    /// One round: tries every due mail once, a few at a time, and says how many were delivered.
+    ///
+    /// # Errors
+    /// What the database said. Mails in hand are finished first.
+    pub async fn deliver_due(&self) -> Result<usize, Fault> {
+        let lanes = join_all((0..LANES).map(|_| self.lane())).await;
+        lanes.into_iter().try_fold(0, |sum, delivered| delivered.map(|delivered| sum + delivered))
+    }
+
+    /// Delivers until `cancel`: at each ring of the bell and every few seconds. Each lane waits for its own mail alone,
+    /// so one that hangs holds up no other. At the end every lane makes a last round, bounded, so that a mail whose
+    /// request was just answered still leaves; what could not be finished is given back.
+    pub async fn run(&self, cancel: CancellationToken) {
+        join_all((0..LANES).map(|_| self.lane_until(&cancel))).await;
+        self.let_go().await;
+    }
+
+    async fn lane_until(&self, cancel: &CancellationToken) {
+        loop {
+            let round = self.lane();
+            tokio::pin!(round);
+            let outcome = tokio::select! {
+                outcome = &mut round => Some(outcome),
+                () = cancel.cancelled() => tokio::time::timeout(LAST_ROUND, &mut round).await.ok(),
+            };
+            if let Some(Err(fault)) = outcome {
+                tracing::warn!(cause = fault.for_log(), "the outbox could not be read or written");
+            }
+            if cancel.is_cancelled() {
+                break;
+            }
+            tokio::select! {
+                () = cancel.cancelled() => {}
+                () = self.bell.notified() => {}
+                () = tokio::time::sleep(ROUND_EVERY) => {}
+            }
+        }
+    }
+
+    /// One mail after the other until none is due. Lanes are polled side by side and never wait for each other while
+    /// they hold a connection of the database.
+    async fn lane(&self) -> Result<usize, Fault> {
+        let mut delivered = 0;
+        let outcome = loop {
+            match self.claim().await {
+                Ok(None) => break Ok(delivered),
+                Err(fault) => break Err(fault),
+                Ok(Some(mail)) => {
+                    // Another lane may find a mail behind this one.
+                    self.bell.notify_one();
+                    match self.handle(mail).await {
+                        Ok(left) => delivered += usize::from(left),
+                        Err(fault) => break Err(fault),
+                    }
+                }
+            }
+        };
+        self.transport.rest().await;
+        outcome
+    }
+
+    /// What the health route shows. When the database does not answer, the figures are the last known ones.
+    pub async fn report(&self) -> MailReport {
+        if let Ok(figures) = store::figures(&self.db).await {
+            let now = self.clock.now();
+            let oldest = figures.oldest.map_or(0, |oldest| now.since(oldest).as_secs());
+            self.outlook.count(figures.queued.unsigned_abs(), figures.dead.unsigned_abs(), oldest);
+        }
+        self.outlook.report()
+    }
+
+    /// Removes given-up mails that have been kept long enough; says how many.
+    ///
+    /// # Errors
+    /// What the database said.
+    pub async fn sweep(&self) -> Result<u64, Fault> {
+        store::sweep(&self.db, self.clock.now() - DEAD_KEPT).await
+    }
+}
+
+impl fmt::Debug for Courier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Courier")
+    }
+}

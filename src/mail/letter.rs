@@ -1,0 +1,112 @@
+//! The closed list of letters this service writes, and to whom. It refuses to know how a letter looks or travels.
+//!
+//! A new letter is a new variant, its arms in the matches below, and six templates (see `templates.rs`).
+
+use std::{fmt, time::Duration};
+
+use crate::secret::fingerprint;
+
+/// The language that a letter is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    German,
+    English,
+}
+
+impl Language {
+    /// The language for an account's locale: German for `de`, English for every other.
+    pub fn for_locale(locale: &str) -> Self {
+        if locale == "de" { Self::German } else { Self::English }
+    }
+
+    /// The folder of this language's templates.
+    pub(super) const fn folder(self) -> &'static str {
+        match self {
+            Self::German => "de",
+            Self::English => "en",
+        }
+    }
+}
+
+/// A letter, with the links it carries.
+pub enum Letter {
+    /// Asks the owner of a new account's mailbox to confirm it.
+    VerifyEmail { link: String },
+    /// Lets the owner of the mailbox choose the account's password: an invitation, or an address registered twice.
+    SetPassword { link: String, valid_for: Duration },
+    /// Lets the owner replace a forgotten password.
+    ResetPassword { link: String },
+    /// Tells the owner that somebody tried to register the address again. Carries no token.
+    AccountExists { sign_in: String, reset: String },
+    /// Tells the owner that the password is a new one.
+    PasswordChanged,
+}
+
+impl Letter {
+    /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
+    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+    /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
+    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_secs(60 * 60);
+
+    /// The letter's name in the outbox, in the log and among the templates.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::VerifyEmail { .. } => "verify_email",
+            Self::SetPassword { .. } => "set_password",
+            Self::ResetPassword { .. } => "reset_password",
+            Self::AccountExists { .. } => "account_exists",
+            Self::PasswordChanged => "password_changed",
+        }
+    }
+
+    /// The links, the one behind the button first.
+    pub(super) fn links(&self) -> [Option<&str>; 2] {
+        match self {
+            Self::VerifyEmail { link } | Self::SetPassword { link, .. } | Self::ResetPassword { link } => {
+                [Some(link), None]
+            }
+            Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
+            Self::PasswordChanged => [None, None],
+        }
+    }
+
+    /// How long the link lives, where the letter says so.
+    pub(super) const fn lifetime(&self) -> Option<Duration> {
+        match self {
+            Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
+            Self::SetPassword { valid_for, .. } => Some(*valid_for),
+            Self::ResetPassword { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
+            Self::AccountExists { .. } | Self::PasswordChanged => None,
+        }
+    }
+}
+
+/// Prints the kind alone: links are secrets.
+impl fmt::Debug for Letter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Letter({})", self.kind())
+    }
+}
+
+/// To whom a letter goes. The name is whatever the person (or a stranger) typed.
+pub struct Recipient<'a> {
+    pub email: &'a str,
+    pub name: Option<&'a str>,
+    pub language: Language,
+}
+
+/// Prints the mailbox's fingerprint alone.
+impl fmt::Debug for Recipient<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Recipient({})", fingerprint(self.email))
+    }
+}
+
+/// Whether a letter leaves the house.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Delivery {
+    /// It is sent.
+    Send,
+    /// It is composed and stored like any other and then dropped: equal work for an address that has no account.
+    Void,
+}

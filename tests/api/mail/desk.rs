@@ -1,0 +1,250 @@
+//! A post office for one test: a database, a clock that is moved by hand, a letterbox and its courier.
+
+use std::{
+    panic::resume_unwind,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+
+use labs_auth::{
+    clock::{Clock, TimeSource},
+    mail::{
+        Courier, Delivery, Language, Letter, MailSettings, Patience, Post, Recipient, SEAL_LABEL, Sender,
+        TransportAddress, open,
+    },
+    secret::{Entropy, Seal, SecretKey},
+    store::Database,
+};
+use mail_parser::{Message, MessageParser};
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+use tempfile::TempDir;
+
+use crate::world::smtp::{Manner, SmtpServer, Wire};
+
+pub const SECRET: &str = "a secret key of more than thirty-two bytes";
+
+/// 2026-01-02 03:04:05 UTC.
+const START: i64 = 1_767_323_045_000_000;
+
+/// A clock that stands until it is moved.
+#[derive(Clone)]
+pub struct Hands(Arc<AtomicI64>);
+
+impl Hands {
+    pub fn new() -> Self {
+        Self(Arc::new(AtomicI64::new(START)))
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
+    }
+}
+
+impl TimeSource for Hands {
+    fn wall_micros(&self) -> i64 {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    fn monotonic_micros(&self) -> u64 {
+        u64::try_from(self.wall_micros() - START).unwrap()
+    }
+}
+
+/// Where a test's database lives.
+#[derive(Clone)]
+pub struct Place {
+    pub url: String,
+    folder: Arc<TempDir>,
+    schema: Option<(String, String)>,
+}
+
+impl Place {
+    pub fn sqlite() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let url = format!("sqlite://{}/test.db", folder.path().display());
+        Self { url, folder: Arc::new(folder), schema: None }
+    }
+
+    /// A schema of its own, when `TEST_DATABASE_URL` names a server.
+    pub async fn postgres() -> Option<Self> {
+        let base = std::env::var("TEST_DATABASE_URL").ok()?;
+        let schema = format!("t_{}", Entropy::system().uuid().simple());
+        let mut connection = PgConnection::connect(&base).await.unwrap();
+        sqlx::query(AssertSqlSafe(format!("CREATE SCHEMA {schema}"))).execute(&mut connection).await.unwrap();
+        let joint = if base.contains('?') { '&' } else { '?' };
+        let url = format!("{base}{joint}options[search_path]={schema}");
+        Some(Self { url, folder: Arc::new(tempfile::tempdir().unwrap()), schema: Some((base, schema)) })
+    }
+
+    pub fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
+    async fn leave(&self) {
+        if let Some((base, schema)) = &self.schema {
+            let mut connection = PgConnection::connect(base).await.unwrap();
+            sqlx::query(AssertSqlSafe(format!("DROP SCHEMA {schema} CASCADE"))).execute(&mut connection).await.unwrap();
+        }
+    }
+
+    /// The outbox, as an operator would see it.
+    pub async fn outbox(&self) -> Vec<Row> {
+        const ROWS: &str = "SELECT recipient, kind, sealed, state, attempts, last_error FROM mail_outbox";
+        if self.schema.is_some() {
+            let mut connection = PgConnection::connect(&self.url).await.unwrap();
+            sqlx::query_as(ROWS).fetch_all(&mut connection).await.unwrap()
+        } else {
+            let mut connection = SqliteConnection::connect(&self.url).await.unwrap();
+            sqlx::query_as(ROWS).fetch_all(&mut connection).await.unwrap()
+        }
+    }
+}
+
+#[derive(Debug, sqlx::FromRow)]
+pub struct Row {
+    pub recipient: String,
+    pub kind: String,
+    pub sealed: Vec<u8>,
+    pub state: String,
+    pub attempts: i64,
+    pub last_error: Option<String>,
+}
+
+/// Runs a behaviour and tidies up after it, whatever it did.
+pub async fn within<Run: Future<Output = ()> + Send + 'static>(place: Place, behaviour: fn(Place) -> Run) {
+    let outcome = tokio::spawn(behaviour(place.clone())).await;
+    place.leave().await;
+    if let Err(error) = outcome {
+        resume_unwind(error.into_panic());
+    }
+}
+
+/// One behaviour, on each database.
+macro_rules! on_each_store {
+    ($($behaviour:ident),* $(,)?) => {
+        mod on_sqlite {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                crate::mail::desk::within(crate::mail::desk::Place::sqlite(), super::$behaviour).await;
+            })*
+        }
+        mod on_postgres {
+            $(#[tokio::test]
+            async fn $behaviour() {
+                if let Some(place) = crate::mail::desk::Place::postgres().await {
+                    crate::mail::desk::within(place, super::$behaviour).await;
+                }
+            })*
+        }
+    };
+}
+pub(crate) use on_each_store;
+
+/// The post office.
+pub struct Desk {
+    pub place: Place,
+    pub hands: Hands,
+    pub db: Database,
+    pub post: Post,
+    pub courier: Arc<Courier>,
+}
+
+pub fn settings(transport: &str) -> MailSettings {
+    let transport = TransportAddress::parse(transport).unwrap();
+    let from = Sender::parse("Labs <auth@labs.example>").unwrap();
+    let short = Duration::from_millis(400);
+    let patience = Patience { connect: short, command: short, message: short, mail: Duration::from_secs(5) };
+    MailSettings { patience, ..MailSettings::new(transport, from) }
+}
+
+impl Desk {
+    pub async fn at(place: Place, settings: &MailSettings) -> Self {
+        Self::with(place, settings, Hands::new(), SECRET).await
+    }
+
+    /// A second office on the same outbox and clock, as another process would be.
+    pub async fn beside(&self, settings: &MailSettings, secret: &str) -> Self {
+        Self::with(self.place.clone(), settings, self.hands.clone(), secret).await
+    }
+
+    async fn with(place: Place, settings: &MailSettings, hands: Hands, secret: &str) -> Self {
+        let db = Database::open(&place.url).await.unwrap();
+        let seal = Seal::new(SEAL_LABEL, &SecretKey::parse(secret).unwrap(), None);
+        let clock = Clock::from_source(hands.clone());
+        let (post, courier) = open(settings, db.clone(), seal, clock, Entropy::system()).unwrap();
+        Self { place, hands, db, post, courier: Arc::new(courier) }
+    }
+
+    pub async fn enqueue(&self, to: Recipient<'_>, letter: &Letter, delivery: Delivery) {
+        let mut tx = self.db.begin().await.unwrap();
+        self.post.enqueue(&mut tx, to, letter, delivery).await.unwrap();
+        tx.commit().await.unwrap();
+    }
+
+    /// A mail to Anna, as most tests need one.
+    pub async fn enqueue_one(&self) {
+        self.enqueue(anna(), &verify_email(), Delivery::Send).await;
+    }
+}
+
+pub fn anna() -> Recipient<'static> {
+    Recipient { email: "anna@x.example", name: Some("Anna"), language: Language::German }
+}
+
+pub fn verify_email() -> Letter {
+    Letter::VerifyEmail { link: LINK.to_owned() }
+}
+
+pub const LINK: &str =
+    "https://app.labs.example/verify-email?token=AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE&next=%2Fhome&x=3D";
+
+pub fn server_url(server: &SmtpServer) -> String {
+    format!("smtp://{}", server.address())
+}
+
+/// Sends one letter through a server and reads what arrived.
+pub async fn letter_as_received(from: &str, to: Recipient<'_>, letter: &Letter) -> Arrived {
+    let server = SmtpServer::start(Wire::Clear, Manner::Obliging).await;
+    let settings = MailSettings { from: Sender::parse(from).unwrap(), ..settings(&server_url(&server)) };
+    let desk = Desk::at(Place::sqlite(), &settings).await;
+    desk.enqueue(to, letter, Delivery::Send).await;
+    assert_eq!(desk.courier.deliver_due().await.unwrap(), 1);
+    let mut received = server.received();
+    assert_eq!(received.len(), 1, "exactly one message");
+    let received = received.remove(0);
+    Arrived { to: received.to, raw: received.message }
+}
+
+/// A message on the other side.
+pub struct Arrived {
+    pub to: Vec<String>,
+    pub raw: Vec<u8>,
+}
+
+impl Arrived {
+    pub fn parsed(&self) -> Message<'_> {
+        MessageParser::default().parse(&self.raw).unwrap()
+    }
+
+    pub fn text(&self) -> String {
+        self.parsed().body_text(0).unwrap().replace("\r\n", "\n")
+    }
+
+    pub fn html(&self) -> String {
+        self.parsed().body_html(0).unwrap().replace("\r\n", "\n")
+    }
+
+    /// The lines of the header section, folded ones unfolded never.
+    pub fn header_lines(&self) -> Vec<String> {
+        let text = String::from_utf8(self.raw.clone()).unwrap();
+        text.split("\r\n\r\n").next().unwrap().split("\r\n").map(str::to_owned).collect()
+    }
+
+    pub fn count(&self, header: &str) -> usize {
+        let start = format!("{}:", header.to_lowercase());
+        self.header_lines().iter().filter(|line| line.to_lowercase().starts_with(&start)).count()
+    }
+}
