@@ -7,8 +7,12 @@ use super::{
     state::AppState,
 };
 use crate::{
-    config::Environment, health::routes as health, password::routes as password, profile::routes as profile,
-    session::routes as session,
+    address::routes as address,
+    config::Environment,
+    health::routes as health,
+    password::routes as password,
+    profile::routes as profile,
+    session::{overview::routes as overview, routes as session},
 };
 
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
@@ -18,7 +22,7 @@ const PROBES: &str = "probes ask without an account, and must be answered under 
 /// # Errors
 /// Every route that nothing guards.
 pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
-    use Verb::{Get, Patch, Post};
+    use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
         .open(Get, "/health", health::health, PROBES)
@@ -31,6 +35,17 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/logout", session::logout)
         .on(Get, "/api/auth/me", profile::me)
         .on(Patch, "/api/auth/me", profile::change_me)
+        .on(Delete, "/api/auth/me", profile::leave)
+        .on(Post, "/api/auth/me/leave-code", profile::ask_to_leave)
+        .on(Get, "/api/auth/me/export", profile::export)
+        .on(Get, "/api/auth/workspaces", profile::workspaces)
+        .on(Get, "/api/auth/sessions", overview::list)
+        .on(Delete, "/api/auth/sessions", overview::end_others)
+        .on(Delete, "/api/auth/sessions/{id}", overview::end_one)
+        .on(Post, "/api/auth/change-email", address::ask)
+        .on(Post, "/api/auth/confirm-email", address::confirm)
+        .on(Post, "/api/auth/undo-email", address::undo)
+        .on(Post, "/api/auth/change-password", password::change)
         .on(Post, "/api/auth/forgot-password", password::forgot)
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)

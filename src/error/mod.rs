@@ -121,6 +121,13 @@ impl ApiError {
         Self { flood: true, ..Self::new(ErrorCode::RateLimited).retry_after(retry_after) }
     }
 
+    /// A code with another sentence, where the code's own speaks of something else.
+    #[must_use]
+    pub const fn saying(mut self, sentence: &'static str) -> Self {
+        self.sentence = sentence;
+        self
+    }
+
     /// 405 with the methods that the path does take.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
         Self { allow: Some(allow), ..Self::new(ErrorCode::MethodNotAllowed) }
