@@ -29,12 +29,12 @@ use crate::{
 const LANES: usize = 4;
 
 /// How long a mail that was given up is kept for the operator.
-const DEAD_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const DEAD_KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// How often the outbox is looked at when nobody rings.
 const ROUND_EVERY: Duration = Duration::from_secs(5);
 
-/// How long the last round may take once the process is to end.
+/// How long the lanes may go on once the process is to end.
 const LAST_ROUND: Duration = Duration::from_secs(10);
 
 /// Delivers mails.
@@ -89,22 +89,25 @@ impl Courier {
     /// so one that hangs holds up no other. At the end every lane makes a last round, bounded, so that a mail whose
     /// request was just answered still leaves; what could not be finished is given back.
     pub async fn run(&self, cancel: CancellationToken) {
-        join_all((0..LANES).map(|_| self.lane_until(&cancel))).await;
+        let overdue = async {
+            cancel.cancelled().await;
+            tokio::time::sleep(LAST_ROUND).await;
+        };
+        tokio::select! {
+            _ = join_all((0..LANES).map(|_| self.lane_until(&cancel))) => {}
+            () = overdue => {}
+        }
         self.let_go().await;
     }
 
     async fn lane_until(&self, cancel: &CancellationToken) {
         loop {
-            let round = self.lane();
-            tokio::pin!(round);
-            let outcome = tokio::select! {
-                outcome = &mut round => Some(outcome),
-                () = cancel.cancelled() => tokio::time::timeout(LAST_ROUND, &mut round).await.ok(),
-            };
-            if let Some(Err(fault)) = outcome {
+            // Asked before the round: a round that began earlier may have missed the last mails.
+            let last = cancel.is_cancelled();
+            if let Err(fault) = self.lane().await {
                 tracing::warn!(cause = fault.for_log(), "the outbox could not be read or written");
             }
-            if cancel.is_cancelled() {
+            if last {
                 break;
             }
             tokio::select! {

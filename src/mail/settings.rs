@@ -47,7 +47,7 @@ impl Default for Patience {
             connect: Duration::from_secs(15),
             command: Duration::from_secs(15),
             message: Duration::from_secs(40),
-            mail: Duration::from_secs(60),
+            mail: Duration::from_mins(1),
         }
     }
 }

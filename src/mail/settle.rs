@@ -16,14 +16,14 @@ use crate::{
 };
 
 /// What a lease holds beyond the longest delivery: time to settle, and for clocks of other processes to differ.
-const LEASE_MARGIN: Duration = Duration::from_secs(60);
+const LEASE_MARGIN: Duration = Duration::from_mins(1);
 
 /// The wait after the first failure; it doubles up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+const LONGEST_WAIT: Duration = Duration::from_mins(10);
 
 /// How long a mail is tried.
-const PERSISTENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const PERSISTENCE: Duration = Duration::from_hours(24);
 
 impl Courier {
     /// Takes the mail that has been due longest, under a lease.

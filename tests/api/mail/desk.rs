@@ -155,9 +155,13 @@ pub struct Desk {
 pub fn settings(transport: &str) -> MailSettings {
     let transport = TransportAddress::parse(transport).unwrap();
     let from = Sender::parse("Labs <auth@labs.example>").unwrap();
-    let short = Duration::from_millis(400);
-    let patience = Patience { connect: short, command: short, message: short, mail: Duration::from_secs(5) };
+    let patience = patience(Duration::from_secs(5));
     MailSettings { patience, ..MailSettings::new(transport, from) }
+}
+
+/// The same patience for every step, and four times that for a mail.
+pub fn patience(limit: Duration) -> Patience {
+    Patience { connect: limit, command: limit, message: limit, mail: 4 * limit }
 }
 
 impl Desk {
@@ -205,17 +209,35 @@ pub fn server_url(server: &SmtpServer) -> String {
     format!("smtp://{}", server.address())
 }
 
-/// Sends one letter through a server and reads what arrived.
+/// A desk and an obliging server: letters as their readers get them.
+pub struct Correspondence {
+    server: SmtpServer,
+    desk: Desk,
+}
+
+impl Correspondence {
+    pub async fn from(sender: &str) -> Self {
+        let server = SmtpServer::start(Wire::Clear, Manner::Obliging).await;
+        let settings = MailSettings { from: Sender::parse(sender).unwrap(), ..settings(&server_url(&server)) };
+        let desk = Desk::at(Place::sqlite(), &settings).await;
+        Self { server, desk }
+    }
+
+    /// Sends one letter and reads what arrived.
+    pub async fn send(&self, to: Recipient<'_>, letter: &Letter) -> Arrived {
+        let before = self.server.received().len();
+        self.desk.enqueue(to, letter, Delivery::Send).await;
+        assert_eq!(self.desk.courier.deliver_due().await.unwrap(), 1);
+        let mut received = self.server.received();
+        assert_eq!(received.len(), before + 1, "exactly one message");
+        let received = received.remove(before);
+        Arrived { to: received.to, raw: received.message }
+    }
+}
+
+/// One letter in a correspondence of its own.
 pub async fn letter_as_received(from: &str, to: Recipient<'_>, letter: &Letter) -> Arrived {
-    let server = SmtpServer::start(Wire::Clear, Manner::Obliging).await;
-    let settings = MailSettings { from: Sender::parse(from).unwrap(), ..settings(&server_url(&server)) };
-    let desk = Desk::at(Place::sqlite(), &settings).await;
-    desk.enqueue(to, letter, Delivery::Send).await;
-    assert_eq!(desk.courier.deliver_due().await.unwrap(), 1);
-    let mut received = server.received();
-    assert_eq!(received.len(), 1, "exactly one message");
-    let received = received.remove(0);
-    Arrived { to: received.to, raw: received.message }
+    Correspondence::from(from).await.send(to, letter).await
 }
 
 /// A message on the other side.
