@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use super::{
     report::{MailReport, Outlook},
-    settings::MailSettings,
+    settings::{MailSettings, Patience},
     store,
     transport::Transport,
 };
@@ -34,16 +34,13 @@ const DEAD_KEPT: Duration = Duration::from_hours(30 * 24);
 /// How often the outbox is looked at when nobody rings.
 const ROUND_EVERY: Duration = Duration::from_secs(5);
 
-/// How long the lanes may go on once the process is to end.
-const LAST_ROUND: Duration = Duration::from_secs(10);
-
 /// Delivers mails.
 pub struct Courier {
     pub(super) db: Database,
     pub(super) seal: Seal,
     pub(super) clock: Clock,
     pub(super) transport: Transport,
-    pub(super) longest_delivery: Duration,
+    pub(super) patience: Patience,
     pub(super) announce_links: bool,
     bell: Arc<Notify>,
     pub(super) outlook: Outlook,
@@ -67,7 +64,7 @@ impl Courier {
             seal,
             clock,
             transport,
-            longest_delivery: settings.patience.mail,
+            patience: settings.patience,
             announce_links: settings.announce_links,
             bell,
             outlook: Outlook::new(settings.transport.name()),
@@ -91,7 +88,7 @@ impl Courier {
     pub async fn run(&self, cancel: CancellationToken) {
         let overdue = async {
             cancel.cancelled().await;
-            tokio::time::sleep(LAST_ROUND).await;
+            tokio::time::sleep(self.patience.parting).await;
         };
         tokio::select! {
             _ = join_all((0..LANES).map(|_| self.lane_until(&cancel))) => {}

@@ -75,7 +75,7 @@ async fn the_wait_doubles_up_to_ten_minutes_and_ends_after_a_day(place: Place) {
     desk.courier.deliver_due().await.unwrap();
     for (failures, seconds) in [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600].into_iter().enumerate() {
         let wait = Duration::from_secs(seconds);
-        desk.hands.advance(wait - MICROSECOND);
+        desk.hands.advance(wait.saturating_sub(MICROSECOND));
         desk.courier.deliver_due().await.unwrap();
         assert_eq!(desk.place.outbox().await[0].attempts, i64::try_from(failures).unwrap() + 1, "before {wait:?}");
         desk.hands.advance(MICROSECOND);

@@ -13,7 +13,7 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
     let link = || LINK.to_owned();
     vec![
         (verify_email(), vec![LINK]),
-        (Letter::SetPassword { link: link(), valid_for: Duration::from_secs(7 * 24 * 60 * 60) }, vec![LINK]),
+        (Letter::SetPassword { link: link(), valid_for: Duration::from_hours(7 * 24) }, vec![LINK]),
         (Letter::ResetPassword { link: link() }, vec![LINK]),
         (
             Letter::AccountExists { sign_in: "https://app.labs.example/".to_owned(), reset: link() },

@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use labs_auth::mail::MailSettings;
+use labs_auth::mail::{MailSettings, Patience};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::desk::{Desk, Place, patience, server_url, settings};
+use super::desk::{Desk, Place, SECRET, patience, server_url, settings};
 use crate::world::smtp::{Manner, SmtpServer, Wire};
 
 fn spawn(desk: &Desk, cancel: &CancellationToken) -> JoinHandle<()> {
@@ -77,6 +77,23 @@ async fn a_server_that_stays_silent_holds_nobody_but_the_mail_itself() {
             assert!(row.last_error.unwrap().contains("in time") || manner == Manner::SilentAfterMessage);
         }
     }
+}
+
+#[tokio::test]
+async fn a_mail_that_hangs_at_the_end_is_given_back_for_the_next_process() {
+    let server = SmtpServer::start(Wire::Clear, Manner::Silent).await;
+    let parting = Duration::from_millis(100);
+    let usual = settings(&server_url(&server));
+    let settings = MailSettings { patience: Patience { parting, ..usual.patience }, ..usual };
+    let desk = Desk::at(Place::sqlite(), &settings).await;
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    desk.enqueue_one().await;
+    desk.courier.run(cancel).await;
+    assert_eq!(server.connections(), 1);
+    server.behave(Manner::Obliging);
+    let next = desk.beside(&settings, SECRET).await;
+    assert_eq!(next.courier.deliver_due().await.unwrap(), 1, "at once, without waiting for a lease to end");
 }
 
 // One mail that hangs must not hold up those behind it.
