@@ -125,7 +125,7 @@ impl Connections {
     {
         let house = self.house.clone();
         let service = tower::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(peer.clone());
+            request.extensions_mut().insert(peer);
             tower::Service::call(&mut house.clone(), request)
         });
         let connection = http1::Builder::new()
