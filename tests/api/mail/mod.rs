@@ -1,6 +1,5 @@
 //! The mail cellar, from the letterbox to a real socket.
 
-
 mod courier;
 mod desk;
 mod folder;

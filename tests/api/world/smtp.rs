@@ -1,6 +1,5 @@
 //! A mail server for tests, on a real socket: it keeps what it is given and can be told to behave badly at any moment.
 
-
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
