@@ -98,7 +98,8 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (rooms, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) =
+            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
