@@ -14,6 +14,7 @@ pub mod address;
 pub mod health;
 pub mod password;
 pub mod profile;
+pub mod screens;
 
 pub mod session;
 

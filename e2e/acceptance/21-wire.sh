@@ -19,9 +19,10 @@ is "one header of 100 kB" '["431"] true' "$(field statuses) $(field closed)"
 hidden='GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n'
 login='POST /api/auth/login HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n'
 exchange "${login}Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n$hidden"
-is "Content-Length and Transfer-Encoding" '["400"] true' "$(field statuses) $(field closed)"
+# The library reads such a message by its chunks, as RFC 9112 6.3 says, and closes: the empty body is refused, the hidden request never runs.
+is "Content-Length and Transfer-Encoding" '["422"] true' "$(field statuses) $(field closed)"
 exchange "${login}Transfer-Encoding: chunked\r\nContent-Length: 4\r\n\r\n0\r\n\r\n$hidden"
-is "the other way round" '["400"] true' "$(field statuses) $(field closed)"
+is "the other way round" '["422"] true' "$(field statuses) $(field closed)"
 exchange "${login}Content-Length: 2\r\nContent-Length: 4\r\n\r\n{}$hidden"
 is "two lengths that differ" '["400"] true' "$(field statuses) $(field closed)"
 exchange "${login}Content-Length: +2\r\n\r\n{}$hidden"

@@ -58,15 +58,15 @@ pub enum Letter {
 
 impl Letter {
     /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
-    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
-    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_secs(60 * 60);
+    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_hours(1);
     /// How long the link of a [`Letter::ConfirmEmail`] lives.
-    pub const CONFIRM_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const CONFIRM_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long a link that undoes a change of address lives: a weekend and a day.
-    pub const UNDO_EMAIL_LIFETIME: Duration = Duration::from_secs(72 * 60 * 60);
+    pub const UNDO_EMAIL_LIFETIME: Duration = Duration::from_hours(72);
     /// How long the code of a [`Letter::LeaveCode`] lives.
-    pub const LEAVE_CODE_LIFETIME: Duration = Duration::from_secs(15 * 60);
+    pub const LEAVE_CODE_LIFETIME: Duration = Duration::from_mins(15);
 
     /// The letter's name in the outbox, in the log and among the templates.
     pub const fn kind(&self) -> &'static str {

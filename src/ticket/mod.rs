@@ -17,11 +17,11 @@ pub use self::store::{
     Live, Pending, claim, delete_all, delete_every, delete_others, find_live, find_used, pending_of, sweep,
 };
 
-const HOUR: Duration = Duration::from_secs(60 * 60);
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 /// A weekend and a day: whoever loses a mailbox on a Friday still finds the way back on Monday.
-const UNDO: Duration = Duration::from_secs(72 * 60 * 60);
+const UNDO: Duration = Duration::from_hours(72);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.
