@@ -67,7 +67,8 @@ async fn person(db: &Database, text: &str) -> Result<(Option<Uuid>, Option<Strin
     if let Ok(id) = Uuid::try_parse(text) {
         return Ok((Some(id), None));
     }
-    let email = Email::parse(text).map_err(|why| vec![format!("--user {text:?} is neither an id nor an address: {why}")])?;
+    let email =
+        Email::parse(text).map_err(|why| vec![format!("--user {text:?} is neither an id nor an address: {why}")])?;
     let account = account::find_by_email(db, email.as_str())
         .await
         .map_err(|fault| vec![format!("the account cannot be looked up: {}", fault.for_log())])?;

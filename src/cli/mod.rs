@@ -64,7 +64,9 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
 }
 
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
-    let db = Database::open(database_url(variables)).await.map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    let db = Database::open(database_url(variables))
+        .await
+        .map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())

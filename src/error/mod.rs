@@ -126,9 +126,8 @@ impl ApiError {
 
     /// A code with another sentence, where the code's own speaks of something else.
     #[must_use]
-    pub const fn saying(mut self, sentence: &'static str) -> Self {
-        self.sentence = sentence;
-        self
+    pub fn saying(self, sentence: &'static str) -> Self {
+        self.with(|it| it.sentence = sentence)
     }
 
     /// 405 with the methods that the path does take.
