@@ -54,7 +54,7 @@ pub(super) async fn run(wanted: &Wanted, variables: &Variables) -> Result<(), Ve
             break;
         }
         match entries.last() {
-            Some(last) if entries.len() as i64 == PAGE => filter.after = last.id,
+            Some(last) if i64::try_from(entries.len()) == Ok(PAGE) => filter.after = last.id,
             _ => break,
         }
     }

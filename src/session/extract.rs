@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// How stale the note of a session's last use may be: a write for every request would cost more than it tells.
-const SEEN_EVERY: Duration = Duration::from_secs(60);
+const SEEN_EVERY: Duration = Duration::from_mins(1);
 
 /// How long a request waits for that note. Its answer does not depend on it, so a busy database costs it little.
 const SEEN_DEADLINE: Duration = Duration::from_millis(250);
