@@ -94,7 +94,35 @@ async fn every_letter_has_each_header_once_with_our_clock_and_our_domain() {
 
 #[tokio::test]
 async fn a_letter_says_how_long_its_link_lives() {
-    let lives = ["24 Stunden", "7 Tage", "60 Minuten", "", "", "24 hours", "7 days", "60 minutes", "", ""];
+    let german = [
+        "24 Stunden",
+        "7 Tage",
+        "60 Minuten",
+        "",
+        "",
+        "",
+        "24 Stunden",
+        "3 Tage",
+        "3 Tage",
+        "60 Minuten",
+        "15 Minuten",
+        "",
+    ];
+    let english = [
+        "24 hours",
+        "7 days",
+        "60 minutes",
+        "",
+        "",
+        "",
+        "24 hours",
+        "3 days",
+        "3 days",
+        "60 minutes",
+        "15 minutes",
+        "",
+    ];
+    let lives = german.into_iter().chain(english);
     for ((mail, _, _), lifetime) in every_letter_as_received().await.iter().zip(lives) {
         assert!(mail.text().contains(lifetime) && mail.html().contains(lifetime), "{lifetime}\n{}", mail.text());
     }
