@@ -1,7 +1,7 @@
 //! Changing a password by the one that is known. Every other session ends, and what was mailed to set or move anything
 //! no longer works; this session stays.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
@@ -24,7 +24,10 @@ use crate::{
 };
 
 /// How many accounts may change their passwords at once in this process, at most.
-const STRIPES: usize = 64;
+const STRIPES: usize = 1024;
+
+/// Longest that a change waits for its turn.
+const WAIT: Duration = Duration::from_secs(10);
 
 /// Lets the changes of one account's password come one after the other. It saves work and decides nothing: which change
 /// wins is the database's business, also between processes.
@@ -38,10 +41,14 @@ impl Default for Turns {
 }
 
 impl Turns {
-    async fn of(&self, account: Uuid) -> Option<MutexGuard<'_, ()>> {
-        // Ids are random, so any byte spreads them evenly.
-        let stripe = self.0.get(usize::from(account.as_bytes()[0]) % STRIPES)?;
-        Some(stripe.lock().await)
+    async fn of(&self, account: Uuid) -> Result<MutexGuard<'_, ()>, ApiError> {
+        // Ids are random, so any two bytes spread them evenly.
+        let [high, low, ..] = *account.as_bytes();
+        let place = usize::from(u16::from_be_bytes([high, low])) % STRIPES;
+        let stripe = self.0.get(place).ok_or_else(|| ApiError::internal("a stripe is missing"))?;
+        tokio::time::timeout(WAIT, stripe.lock())
+            .await
+            .map_err(|_| ApiError::unavailable("too many changes of one password wait for their turn"))
     }
 }
 
@@ -61,15 +68,15 @@ impl Passwords {
         client: &ClientIp,
     ) -> Result<(), Refusal> {
         let stored = caller.account.password_hash.as_deref().ok_or(Refusal::NoPassword)?;
-        if self.hashing.check(current.as_str(), Some(stored)).await? == Check::Wrong {
-            let event = self.change_event(caller, client).refused("wrong password");
-            return self.refuse(Refusal::WrongPassword, &event).await;
-        }
-        // One after the other for one account: whoever comes second learns it before another costly hash is made.
-        let _turn = self.turns.of(caller.account.id).await;
+        // One after the other for one account: whoever comes second learns it before a costly hash is made.
+        let _turn = self.turns.of(caller.account.id).await?;
         let latest = account::find(&self.db, caller.account.id).await?;
         if latest.is_none_or(|account| account.password_hash.as_deref() != Some(stored)) {
             return Err(Refusal::WrongPassword);
+        }
+        if self.hashing.check(current.as_str(), Some(stored)).await? == Check::Wrong {
+            let event = self.change_event(caller, client).refused("wrong password");
+            return self.refuse(Refusal::WrongPassword, &event).await;
         }
         let hash = self.hash_of_new(current, new, &caller.account).await?;
         retrying(async || {
