@@ -31,13 +31,14 @@ use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub(crate) use self::{
+    database::Place,
     ask::Ask,
     clock::Hands,
     letters::{Mail, token_of},
     personas::{Anonymous, SignedIn, Verbs},
     reply::Reply,
 };
-use self::{database::Place, facts::Facts};
+use self::facts::Facts;
 
 /// The password of every person who brings no other.
 pub(crate) const PASSWORD: &str = "Correct-Horse-9!";
