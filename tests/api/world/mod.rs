@@ -206,6 +206,11 @@ impl World {
         Server { world: self.clone(), address, _stop: stop.drop_guard() }
     }
 
+    /// Where the database is, for a command of the binary.
+    pub(crate) fn db_url(&self) -> String {
+        self.0.place.url().to_owned()
+    }
+
     /// Runs a statement in which `$1` is a mailbox, and says how many rows it touched.
     pub(crate) async fn db_execute(&self, sql: &'static str, email: &str) -> u64 {
         self.0.place.execute(sql, email).await
