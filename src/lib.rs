@@ -13,6 +13,7 @@ pub mod middleware;
 pub mod health;
 pub mod password;
 pub mod profile;
+pub mod screens;
 
 pub mod session;
 

@@ -7,17 +7,22 @@ use super::{
     state::AppState,
 };
 use crate::{
-    config::Environment, health::routes as health, password::routes as password, profile::routes as profile,
+    config::Environment, health::routes as health, password::routes as password, profile::routes as profile, screens,
     session::routes as session,
 };
 
+const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
 /// Every route of the service.
 ///
 /// # Errors
 /// Every route that nothing guards.
-pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
+pub fn build(
+    state: AppState,
+    environment: Environment,
+    screens_shown: bool,
+) -> Result<(Router, Vec<Planned>), Vec<String>> {
     use Verb::{Get, Patch, Post};
 
     let mut plan = Plan::new()
@@ -36,6 +41,12 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/set-password", password::set)
         .on(Post, "/api/auth/resend-verification", password::resend_verification)
         .on(Post, "/api/auth/verify-email", password::verify_email);
+    if screens_shown {
+        let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
+        for (path, file) in files {
+            plan = plan.open(Get, path, move || std::future::ready(screens::routes::answer(file)), PAGES);
+        }
+    }
     if environment == Environment::Development {
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");
