@@ -169,7 +169,8 @@ async fn a_stranger_is_turned_away_from_every_route_that_wants_a_session() {
         let reply = somebody.ask(method(route.verb), &path(route)).header("authorization", "Bearer x.y.z").await;
         assert_eq!(reply.is_error(401, "AUTH_004").header("www-authenticate"), Some("Bearer"), "{reply:?}");
         // Who asks is settled before what is asked.
-        let reply = somebody.ask(method(route.verb), &path(route)).only("content-type", "application/json").bytes("}").await;
+        let reply =
+            somebody.ask(method(route.verb), &path(route)).only("content-type", "application/json").bytes("}").await;
         reply.is_error(401, "AUTH_002");
     }
 }
@@ -182,7 +183,8 @@ async fn a_route_with_a_bucket_admits_its_quota_and_refuses_the_next() {
         let networks = buckets(route).into_iter().filter(|bucket| !bucket.is_mailbox());
         let Some(tightest) = networks.min_by_key(|bucket| bucket.quota(&quotas)) else { continue };
         let somebody = world.anonymous();
-        let idle = || somebody.ask(method(route.verb), &path(route)).only("content-type", "application/json").bytes("[]");
+        let idle =
+            || somebody.ask(method(route.verb), &path(route)).only("content-type", "application/json").bytes("[]");
         for sent in 0..tightest.quota(&quotas) {
             let reply = idle().await;
             assert!(reply.status.is_client_error() && reply.status != 429, "request {sent}: {reply:?}");
@@ -226,7 +228,8 @@ async fn a_body_that_is_none_is_a_422_and_costs_as_the_table_says() {
 #[tokio::test]
 async fn every_other_method_is_refused_with_the_exact_list_and_costs_nothing() {
     let world = world().await;
-    let everything = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::PUT, Method::HEAD, Method::TRACE];
+    let everything =
+        [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::PUT, Method::HEAD, Method::TRACE];
     for route in world.routes() {
         let mut allowed: Vec<&str> =
             world.routes().iter().filter(|other| other.path == route.path).map(|other| other.verb.name()).collect();

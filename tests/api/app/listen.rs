@@ -44,7 +44,7 @@ async fn a_missing_or_repeated_host_is_refused_in_the_shape_of_the_house() {
 async fn a_hundred_and_fifty_headers_are_too_many_and_the_next_connection_is_fine() {
     // case 283
     let server = served().await;
-    let many = |count: usize| (0..count).map(|number| format!("X-{number}: y\r\n")).collect::<String>();
+    let many = |count: usize| "X-Any: y\r\n".repeat(count);
     let reply = only(server.send(format!("GET /health HTTP/1.1\r\nHost: x\r\n{}{END}", many(150))).await);
     reply.is(431);
     only(server.send(format!("GET /health HTTP/1.1\r\nHost: x\r\n{}{END}", many(90))).await).is(200);
@@ -72,8 +72,11 @@ async fn a_message_with_two_lengths_smuggles_nothing() {
 async fn lengths_that_nobody_can_mean_are_refused() {
     let server = served().await;
     for lengths in [
-        "Content-Length: 2\r\nContent-Length: 3\r\n", "Content-Length: -1\r\n", "Content-Length: x\r\n",
-        "Content-Length: 99999999999999999999999\r\n", "Transfer-Encoding: chunked, gzip\r\n",
+        "Content-Length: 2\r\nContent-Length: 3\r\n",
+        "Content-Length: -1\r\n",
+        "Content-Length: x\r\n",
+        "Content-Length: 99999999999999999999999\r\n",
+        "Transfer-Encoding: chunked, gzip\r\n",
     ] {
         let request = format!("POST /api/auth/login HTTP/1.1\r\nHost: x\r\n{lengths}{END}{{}}");
         let replies = server.send(request).await;
@@ -121,8 +124,12 @@ async fn noise_closes_its_own_connection_and_no_other() {
     let mut patient = server.connect().await;
     patient.write_all(b"GET /health HTTP/1.1\r\n").await.unwrap();
     for noise in [
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".as_slice(), b"\0\0\0\0\r\n\r\n", b"GET\r\n\r\n",
-        b"GET / HTTP/9.9\r\n\r\n", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET /health HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03".as_slice(),
+        b"\0\0\0\0\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        b"GET /health HTTP/1.1\r\nHost: x\r\nBad Name: y\r\n\r\n",
     ] {
         let replies = server.send(noise).await;
         assert!(replies.iter().all(|reply| reply.status.is_client_error()), "{replies:?}");

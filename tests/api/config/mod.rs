@@ -27,7 +27,8 @@ fn variables(changed: &[(&str, &str)]) -> Variables {
 
 /// The names of the faulty variables.
 fn faults(changed: &[(&str, &str)]) -> Vec<&'static str> {
-    Settings::read(&variables(changed)).map_or_else(|faults| faults.iter().map(|fault| fault.name).collect(), |_| vec![])
+    Settings::read(&variables(changed))
+        .map_or_else(|faults| faults.iter().map(|fault| fault.name).collect(), |_| vec![])
 }
 
 #[test]
@@ -45,7 +46,8 @@ fn a_wildcard_origin_refuses_the_start_and_names_the_setting() {
     for origins in ["*", "https://a.example,*", "https://*.labs.example"] {
         assert_eq!(faults(&[("CORS_ORIGINS", origins)]), ["CORS_ORIGINS"]);
     }
-    for origin in ["labs.example", "https://labs.example/path", "ftp://labs.example", "null", "https://labs.example?x"] {
+    for origin in ["labs.example", "https://labs.example/path", "ftp://labs.example", "null", "https://labs.example?x"]
+    {
         assert_eq!(faults(&[("CORS_ORIGINS", origin)]), ["CORS_ORIGINS"], "{origin}");
     }
     assert!(faults(&[("CORS_ORIGINS", "https://a.example, http://localhost:3000")]).is_empty());
@@ -54,13 +56,29 @@ fn a_wildcard_origin_refuses_the_start_and_names_the_setting() {
 #[test]
 fn no_setting_that_cannot_be_read_is_guessed() {
     for (name, value) in [
-        ("SECRET_KEY", "short"), ("SECRET_KEY_PREVIOUS", "short"), ("ENVIRONMENT", "staging"), ("LISTEN_ADDR", "8020"),
-        ("DATABASE_URL", "mysql://x"), ("MAIL_URL", "http://x"), ("MAIL_FROM", "nobody"), ("FRONTEND_URL", "labs.example"),
-        ("API_BASE_URL", "ftp://x"), ("TRUSTED_PROXIES", "0.0.0.0/0"), ("TRUSTED_PROXIES", "::/0"),
-        ("TRUSTED_PROXIES", "proxy.internal"), ("TRUSTED_PROXY_COUNT", "-1"), ("TRUSTED_PROXY_COUNT", "1.5"),
-        ("RATE_LIMIT_ENABLED", "maybe"), ("RATE_LIMIT_IP_PER_MINUTE", "0"), ("RATE_LIMIT_IPV6_PREFIX", "32"),
-        ("RATE_LIMIT_IPV4_PREFIX", "33"), ("REDIS_URL", "http://x"), ("REDIS_PORT", "70000"),
-        ("ACCESS_TOKEN_EXPIRE_MINUTES", "0"), ("REFRESH_TOKEN_EXPIRE_DAYS", "soon"), ("REGISTRATION_ENABLED", "si"),
+        ("SECRET_KEY", "short"),
+        ("SECRET_KEY_PREVIOUS", "short"),
+        ("ENVIRONMENT", "staging"),
+        ("LISTEN_ADDR", "8020"),
+        ("DATABASE_URL", "mysql://x"),
+        ("MAIL_URL", "http://x"),
+        ("MAIL_FROM", "nobody"),
+        ("FRONTEND_URL", "labs.example"),
+        ("API_BASE_URL", "ftp://x"),
+        ("TRUSTED_PROXIES", "0.0.0.0/0"),
+        ("TRUSTED_PROXIES", "::/0"),
+        ("TRUSTED_PROXIES", "proxy.internal"),
+        ("TRUSTED_PROXY_COUNT", "-1"),
+        ("TRUSTED_PROXY_COUNT", "1.5"),
+        ("RATE_LIMIT_ENABLED", "maybe"),
+        ("RATE_LIMIT_IP_PER_MINUTE", "0"),
+        ("RATE_LIMIT_IPV6_PREFIX", "32"),
+        ("RATE_LIMIT_IPV4_PREFIX", "33"),
+        ("REDIS_URL", "http://x"),
+        ("REDIS_PORT", "70000"),
+        ("ACCESS_TOKEN_EXPIRE_MINUTES", "0"),
+        ("REFRESH_TOKEN_EXPIRE_DAYS", "soon"),
+        ("REGISTRATION_ENABLED", "si"),
         ("PUBLIC_CORS_PREFIXES", "api/scribe"),
     ] {
         assert_eq!(faults(&[(name, value)]), [name], "{name}={value}");
@@ -70,7 +88,9 @@ fn no_setting_that_cannot_be_read_is_guessed() {
 #[test]
 fn no_fault_repeats_a_secret() {
     for (name, value) in [
-        ("SECRET_KEY", "hush-hush"), ("MAIL_URL", "smtp://user:hush-hush@[x"), ("REDIS_URL", "redis://:hush-hush@[x"),
+        ("SECRET_KEY", "hush-hush"),
+        ("MAIL_URL", "smtp://user:hush-hush@[x"),
+        ("REDIS_URL", "redis://:hush-hush@[x"),
         ("DATABASE_URL", "mysql://user:hush-hush@x"),
     ] {
         let faults = Settings::read(&variables(&[(name, value)])).unwrap_err();
@@ -100,7 +120,11 @@ fn names_in(text: &str) -> BTreeSet<String> {
             && name.bytes().all(|it| it.is_ascii_uppercase() || it.is_ascii_digit() || it == b'_')
     };
     let lines = text.lines().map(|line| line.trim_start_matches(['#', ' ']));
-    lines.filter_map(|line| line.split_once('=')).map(|(name, _)| name.to_owned()).filter(|name| is_name(name)).collect()
+    lines
+        .filter_map(|line| line.split_once('='))
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| is_name(name))
+        .collect()
 }
 
 #[test]

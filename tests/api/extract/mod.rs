@@ -52,7 +52,11 @@ async fn a_body_that_is_not_json_costs_nothing() {
     for body in bodies {
         for content_type in [JSON, Some("application/problem+json; charset=utf-8"), None] {
             let (reply, units) = login(&world, content_type, body.clone()).await;
-            assert_eq!((reply.is_error(422, "VAL_001").faults()[0].0.as_str(), units), ("json_invalid", 0), "{reply:?}");
+            assert_eq!(
+                (reply.is_error(422, "VAL_001").faults()[0].0.as_str(), units),
+                ("json_invalid", 0),
+                "{reply:?}"
+            );
         }
     }
     let (reply, _) = login(&world, JSON, "\n\n  }").await;
@@ -88,9 +92,13 @@ async fn a_content_type_that_is_json_in_any_spelling_is_read() {
     let world = World::new().await;
     let email = world.member().await;
     let body = credentials(&email);
-    for content_type in
-        [JSON, None, Some("application/json; charset=utf-8"), Some("APPLICATION/JSON"), Some("application/vnd.api+json")]
-    {
+    for content_type in [
+        JSON,
+        None,
+        Some("application/json; charset=utf-8"),
+        Some("APPLICATION/JSON"),
+        Some("application/vnd.api+json"),
+    ] {
         let (reply, units) = login(&world, content_type, body.clone()).await;
         reply.is(200);
         assert_eq!(units, 1);
@@ -109,8 +117,14 @@ async fn another_content_type_is_no_body_of_ours_and_costs_a_unit() {
     let world = World::new().await;
     let email = world.member().await;
     for content_type in [
-        "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx",
-        "text/json", "application/", "json", "",
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "multipart/form-data; boundary=x",
+        "application/jsonx",
+        "text/json",
+        "application/",
+        "json",
+        "",
     ] {
         let somebody = world.anonymous();
         let ask = somebody.raw(LOGIN, Some(content_type), credentials(&email)).origin("https://evil.example");

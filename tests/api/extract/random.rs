@@ -11,8 +11,14 @@ use tokio::runtime::Runtime;
 use crate::world::{Ask, Verbs, World};
 
 const ROUTES: [&str; 8] = [
-    "/api/auth/register", "/api/auth/login", "/api/auth/refresh", "/api/auth/forgot-password",
-    "/api/auth/reset-password", "/api/auth/set-password", "/api/auth/resend-verification", "/api/auth/verify-email",
+    "/api/auth/register",
+    "/api/auth/login",
+    "/api/auth/refresh",
+    "/api/auth/forgot-password",
+    "/api/auth/reset-password",
+    "/api/auth/set-password",
+    "/api/auth/resend-verification",
+    "/api/auth/verify-email",
 ];
 
 /// Sends what `ask` makes of many values; the rules for every answer are checked on the way.
@@ -72,8 +78,16 @@ fn any_header_is_answered() {
         "[a-z0-9.:-]{1,20}(:[0-9]{0,6})?".prop_map(String::into_bytes),
     ];
     let names = [
-        "authorization", "x-forwarded-for", "host", "origin", "cookie", "content-type", "content-encoding",
-        "x-workspace-id", "user-agent", "x-request-id",
+        "authorization",
+        "x-forwarded-for",
+        "host",
+        "origin",
+        "cookie",
+        "content-type",
+        "content-encoding",
+        "x-workspace-id",
+        "user-agent",
+        "x-request-id",
     ];
     let values = (prop::sample::select(names.to_vec()), bytes, any::<bool>());
     all_answered(400, values, |world, (name, bytes, signed_in)| {

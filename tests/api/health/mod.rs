@@ -24,14 +24,27 @@ async fn the_detailed_answer_names_the_parts_and_nothing_of_where_they_are() {
     let mut names: Vec<&String> = body.as_object().unwrap().keys().collect();
     names.sort();
     let expected = [
-        "database", "details", "environment", "mail", "rate_limit_backend", "redis", "status", "timestamp",
-        "uptime_seconds", "version",
+        "database",
+        "details",
+        "environment",
+        "mail",
+        "rate_limit_backend",
+        "redis",
+        "status",
+        "timestamp",
+        "uptime_seconds",
+        "version",
     ];
     assert_eq!(names, expected);
     for (name, value) in [
-        ("status", json!("healthy")), ("environment", json!("production")), ("uptime_seconds", json!(12)),
-        ("rate_limit_backend", json!("memory")), ("database", json!("healthy")), ("redis", json!("disabled")),
-        ("mail", json!("healthy")), ("timestamp", json!("2026-01-02T03:04:17Z")),
+        ("status", json!("healthy")),
+        ("environment", json!("production")),
+        ("uptime_seconds", json!(12)),
+        ("rate_limit_backend", json!("memory")),
+        ("database", json!("healthy")),
+        ("redis", json!("disabled")),
+        ("mail", json!("healthy")),
+        ("timestamp", json!("2026-01-02T03:04:17Z")),
     ] {
         assert_eq!(body[name], value, "{name}");
     }
@@ -102,7 +115,7 @@ async fn mail_that_cannot_leave_is_a_degraded_service() {
     assert_eq!((&body["status"], &body["mail"]), (&json!("degraded"), &json!("failing")));
     assert_eq!(body["details"]["mail"]["queued"], 1);
     wire.restore();
-    world.advance(Duration::from_secs(3600));
+    world.advance(Duration::from_hours(1));
     world.deliver().await;
     let body = world.anonymous().get("/health/detailed").await.is(200).json();
     assert_eq!((&body["status"], &body["mail"]), (&json!("healthy"), &json!("healthy")));

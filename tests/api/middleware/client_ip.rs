@@ -95,8 +95,20 @@ async fn an_entry_that_is_no_address_counts_as_the_proxy_itself() {
     let world = World::on_memory().await;
     let oversized = "1.1.1.1,".repeat(1100);
     let entries = [
-        "", ",", "unknown", "_hidden", "203.0.113.007", "0x7f.1", "203.0.113.7:443", "[2001:db8::1]", "[2001:db8::1]:443",
-        "fe80::1%eth0", "203.0.113", "203.0.113.7.", "203.0.113.7, ", &oversized,
+        "",
+        ",",
+        "unknown",
+        "_hidden",
+        "203.0.113.007",
+        "0x7f.1",
+        "203.0.113.7:443",
+        "[2001:db8::1]",
+        "[2001:db8::1]:443",
+        "fe80::1%eth0",
+        "203.0.113",
+        "203.0.113.7.",
+        "203.0.113.7, ",
+        &oversized,
     ];
     let start = probe(&world).await.remaining();
     for (spent, entry) in entries.into_iter().enumerate() {

@@ -32,9 +32,16 @@ async fn a_look_alike_of_an_allowed_page_may_do_nothing() {
     // cases 133, 135; that no Access-Control header is there at all is a rule for every answer.
     let world = World::new().await;
     for origin in [
-        "https://app.labs.example.evil.example", "null", "http://app.labs.example", "https://app.labs.example:443",
-        "https://APP.labs.example", "https://app.labs.example/", "https://xapp.labs.example", "https://admin.labs.example",
-        "*", "",
+        "https://app.labs.example.evil.example",
+        "null",
+        "http://app.labs.example",
+        "https://app.labs.example:443",
+        "https://APP.labs.example",
+        "https://app.labs.example/",
+        "https://xapp.labs.example",
+        "https://admin.labs.example",
+        "*",
+        "",
     ] {
         let reply = preflight(&world, LOGIN, origin).await;
         assert!(reply.header("access-control-allow-origin").is_none(), "{reply:?}");

@@ -15,7 +15,9 @@ async fn the_request_id_is_ours_whatever_the_client_sends() {
     // case 157
     let world = World::new().await;
     let somebody = world.anonymous();
-    for sent in ["a".repeat(4096), String::from("tab\tand\"quotes"), String::from("0f3c9b1e-5f0e-4e0a-9b6a-1d1c7a3c2b10")] {
+    for sent in
+        ["a".repeat(4096), String::from("tab\tand\"quotes"), String::from("0f3c9b1e-5f0e-4e0a-9b6a-1d1c7a3c2b10")]
+    {
         let reply = somebody.get("/health").header("x-request-id", &sent).await;
         assert_ne!(reply.is(200).header("x-request-id"), Some(sent.as_str()));
     }

@@ -64,10 +64,25 @@ async fn exactly_the_listed_paths_stand_outside_the_ceilings() {
         (reply.status.as_u16(), policy.contains("\"ip\""), policy.contains("\"public-ip\""))
     };
     for path in [
-        "/api/authx", "/api/auth-x/login", "/api/healthX", "/api/health/x", "/api/health/detailed/x", "/api//auth/login",
-        "/api/auth//login", "/api/auth/login;x", "/api/auth;x/login", "/api/auth/../scribe", "/api/auth/./login",
-        "/api/auth/%2e%2e/scribe", "/api/auth/%6cogin", "/api/health/../auth/login", "/api/auth/webauthn/%2e%2e/login",
-        "/api", "/api/", "/api/x", "/api/prima/v1/accounts/x",
+        "/api/authx",
+        "/api/auth-x/login",
+        "/api/healthX",
+        "/api/health/x",
+        "/api/health/detailed/x",
+        "/api//auth/login",
+        "/api/auth//login",
+        "/api/auth/login;x",
+        "/api/auth;x/login",
+        "/api/auth/../scribe",
+        "/api/auth/./login",
+        "/api/auth/%2e%2e/scribe",
+        "/api/auth/%6cogin",
+        "/api/health/../auth/login",
+        "/api/auth/webauthn/%2e%2e/login",
+        "/api",
+        "/api/",
+        "/api/x",
+        "/api/prima/v1/accounts/x",
     ] {
         assert_eq!(counted(path).await, (404, true, false), "{path}");
     }
@@ -171,7 +186,7 @@ async fn quotas_are_settings_and_the_ceilings_can_be_taken_down_but_not_the_buck
 
 #[tokio::test(flavor = "multi_thread")]
 async fn of_many_public_requests_at_once_exactly_the_quota_is_admitted() {
-    let world = World::new().await;
+    let world = World::on_memory().await;
     let somebody = world.anonymous();
     let replies = at_once((0..300).map(|_| somebody.get("/api/scribe/x"))).await;
     assert_eq!((count(&replies, 404), count(&replies, 429)), (240, 60));
