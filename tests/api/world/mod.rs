@@ -34,7 +34,7 @@ pub(crate) use self::{
     database::Place,
     ask::Ask,
     clock::Hands,
-    letters::token_of,
+    letters::{Mail, token_of},
     personas::{Anonymous, SignedIn, Verbs},
     reply::Reply,
 };
