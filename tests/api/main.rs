@@ -32,4 +32,6 @@ mod ratchet;
 #[cfg(test)]
 mod session;
 #[cfg(test)]
+mod store;
+#[cfg(test)]
 mod world;
