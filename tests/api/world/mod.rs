@@ -30,15 +30,15 @@ use labs_auth::{
 use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use self::facts::Facts;
 pub(crate) use self::{
-    database::Place,
     ask::Ask,
     clock::Hands,
+    database::Place,
     letters::{Mail, token_of},
     personas::{Anonymous, SignedIn, Verbs},
     reply::Reply,
 };
-use self::facts::Facts;
 
 /// The password of every person who brings no other.
 pub(crate) const PASSWORD: &str = "Correct-Horse-9!";
