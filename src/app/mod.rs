@@ -20,6 +20,7 @@ use crate::{
     limit::Limiter,
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
+    passkey::{Decoys, Devices, Passkeys},
     password::{Hashing, Passwords},
     profile::Profiles,
     secret::{Entropy, Seal},
@@ -77,16 +78,28 @@ impl App {
             clock: clock.clone(),
             entropy: entropy.clone(),
             tickets: Tickets::new(clock.clone(), entropy.clone()),
-            post,
+            post: post.clone(),
             hashing: Hashing::new(cores, entropy.clone())?,
             sessions: sessions.clone(),
             frontend: settings.links.frontend,
             registration_open: settings.accounts.registration_open,
         };
+        let passkeys = Passkeys {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            post,
+            sessions: sessions.clone(),
+            parties: settings.passkeys.parties,
+            decoys: Decoys::new(&secrets.current),
+            devices: Arc::new(Devices::new(&secrets.current, secrets.previous.as_ref())),
+            check_discloses: settings.passkeys.check_discloses,
+        };
         let state = AppState {
             limiter: limiter.clone(),
             sessions,
             passwords: passwords.clone(),
+            passkeys,
             profiles: Profiles { db: db.clone() },
             health: Health::new(health::Parts {
                 db: db.clone(),

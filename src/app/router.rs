@@ -7,9 +7,12 @@ use super::{
     state::AppState,
 };
 use crate::{
-    config::Environment, health::routes as health, password::routes as password, profile::routes as profile,
-    session::routes as session,
+    config::Environment, health::routes as health, passkey::routes as passkey, password::routes as password,
+    profile::routes as profile, session::routes as session,
 };
+
+const RELATED: &str =
+    "browsers fetch it without a person: a constant from the configuration, outside the counted paths";
 
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
@@ -18,7 +21,7 @@ const PROBES: &str = "probes ask without an account, and must be answered under 
 /// # Errors
 /// Every route that nothing guards.
 pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
-    use Verb::{Get, Patch, Post};
+    use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
         .open(Get, "/health", health::health, PROBES)
@@ -35,7 +38,18 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)
         .on(Post, "/api/auth/resend-verification", password::resend_verification)
-        .on(Post, "/api/auth/verify-email", password::verify_email);
+        .on(Post, "/api/auth/verify-email", password::verify_email)
+        .on(Post, "/api/auth/webauthn/login/begin", passkey::begin_login)
+        .on(Post, "/api/auth/webauthn/login/begin-discoverable", passkey::begin_discoverable)
+        .on(Post, "/api/auth/webauthn/login/complete", passkey::complete_login)
+        .on(Post, "/api/auth/webauthn/login/complete-discoverable", passkey::complete_discoverable)
+        .on(Get, "/api/auth/webauthn/check", passkey::check)
+        .on(Post, "/api/auth/webauthn/register/begin", passkey::begin_enrolment)
+        .on(Post, "/api/auth/webauthn/register/complete", passkey::complete_enrolment)
+        .on(Get, "/api/auth/webauthn/credentials", passkey::list)
+        .on(Patch, "/api/auth/webauthn/credentials/{id}", passkey::rename)
+        .on(Delete, "/api/auth/webauthn/credentials/{id}", passkey::remove)
+        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED);
     if environment == Environment::Development {
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");

@@ -2,7 +2,9 @@
 
 use axum::extract::FromRef;
 
-use crate::{health::Health, limit::Limiter, password::Passwords, profile::Profiles, session::Sessions};
+use crate::{
+    health::Health, limit::Limiter, passkey::Passkeys, password::Passwords, profile::Profiles, session::Sessions,
+};
 
 /// The parts that handlers may ask for.
 #[derive(Clone, Debug)]
@@ -10,6 +12,7 @@ pub struct AppState {
     pub limiter: Limiter,
     pub sessions: Sessions,
     pub passwords: Passwords,
+    pub passkeys: Passkeys,
     pub profiles: Profiles,
     pub health: Health,
 }
@@ -28,6 +31,7 @@ parts! {
     limiter: Limiter,
     sessions: Sessions,
     passwords: Passwords,
+    passkeys: Passkeys,
     profiles: Profiles,
     health: Health,
 }

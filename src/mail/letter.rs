@@ -40,6 +40,10 @@ pub enum Letter {
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
     PasswordChanged,
+    /// Tells the owner that a passkey for a site was added. Its name is left out: a stranger may have chosen it.
+    PasskeyAdded { site: String },
+    /// Tells the owner that a passkey for a site was removed.
+    PasskeyRemoved { site: String },
 }
 
 impl Letter {
@@ -56,6 +60,8 @@ impl Letter {
             Self::ResetPassword { .. } => "reset_password",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
+            Self::PasskeyAdded { .. } => "passkey_added",
+            Self::PasskeyRemoved { .. } => "passkey_removed",
         }
     }
 
@@ -66,7 +72,19 @@ impl Letter {
                 [Some(link), None]
             }
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
-            Self::PasswordChanged => [None, None],
+            Self::PasswordChanged | Self::PasskeyAdded { .. } | Self::PasskeyRemoved { .. } => [None, None],
+        }
+    }
+
+    /// The site that the letter speaks of, as the operator configured it.
+    pub(super) fn site(&self) -> Option<&str> {
+        match self {
+            Self::PasskeyAdded { site } | Self::PasskeyRemoved { site } => Some(site),
+            Self::VerifyEmail { .. }
+            | Self::SetPassword { .. }
+            | Self::ResetPassword { .. }
+            | Self::AccountExists { .. }
+            | Self::PasswordChanged => None,
         }
     }
 
@@ -76,7 +94,10 @@ impl Letter {
             Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
             Self::SetPassword { valid_for, .. } => Some(*valid_for),
             Self::ResetPassword { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
-            Self::AccountExists { .. } | Self::PasswordChanged => None,
+            Self::AccountExists { .. }
+            | Self::PasswordChanged
+            | Self::PasskeyAdded { .. }
+            | Self::PasskeyRemoved { .. } => None,
         }
     }
 }

@@ -32,12 +32,14 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 5] = [
+const LETTERS: [[(&str, &str); 6]; 7] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
     letter!("account_exists"),
     letter!("password_changed"),
+    letter!("passkey_added"),
+    letter!("passkey_removed"),
 ];
 
 /// The templates, compiled.
@@ -56,6 +58,7 @@ pub(super) struct Particulars<'a> {
     pub(super) product: &'a str,
     pub(super) links: [Option<&'a str>; 2],
     pub(super) lifetime: Option<&'a str>,
+    pub(super) site: Option<&'a str>,
 }
 
 impl Templates {
@@ -92,6 +95,7 @@ fn context(particulars: &Particulars<'_>, subject: &str, link: impl Fn(&str) -> 
         ("link", first),
         ("second_link", second),
         ("lifetime", particulars.lifetime.map_or_else(absent, Value::from)),
+        ("site", particulars.site.map_or_else(absent, Value::from)),
     ]))
 }
 

@@ -30,6 +30,7 @@ use crate::{account::Account, clock::Clock, secret::Entropy, store::Database};
 pub enum SignedInBy {
     Password,
     SetPasswordLink,
+    Passkey,
     DevLogin,
 }
 
@@ -39,6 +40,7 @@ impl SignedInBy {
         match self {
             Self::Password => "password",
             Self::SetPasswordLink => "set_password",
+            Self::Passkey => "passkey",
             Self::DevLogin => "dev_login",
         }
     }

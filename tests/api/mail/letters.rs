@@ -20,6 +20,8 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
             vec!["https://app.labs.example/", LINK],
         ),
         (Letter::PasswordChanged, vec![]),
+        (Letter::PasskeyAdded { site: "labs.example".to_owned() }, vec![]),
+        (Letter::PasskeyRemoved { site: "labs.example".to_owned() }, vec![]),
     ]
 }
 
@@ -86,7 +88,22 @@ async fn every_letter_has_each_header_once_with_our_clock_and_our_domain() {
 
 #[tokio::test]
 async fn a_letter_says_how_long_its_link_lives() {
-    let lives = ["24 Stunden", "7 Tage", "60 Minuten", "", "", "24 hours", "7 days", "60 minutes", "", ""];
+    let lives = [
+        "24 Stunden",
+        "7 Tage",
+        "60 Minuten",
+        "",
+        "",
+        "",
+        "", //
+        "24 hours",
+        "7 days",
+        "60 minutes",
+        "",
+        "",
+        "",
+        "",
+    ];
     for ((mail, _, _), lifetime) in every_letter_as_received().await.iter().zip(lives) {
         assert!(mail.text().contains(lifetime) && mail.html().contains(lifetime), "{lifetime}\n{}", mail.text());
     }
