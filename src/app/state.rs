@@ -3,7 +3,8 @@
 use axum::extract::FromRef;
 
 use crate::{
-    health::Health, limit::Limiter, passkey::Passkeys, password::Passwords, profile::Profiles, session::Sessions,
+    address::Addresses, health::Health, limit::Limiter, passkey::Passkeys, password::Passwords, profile::Profiles,
+    session::Sessions,
 };
 
 /// The parts that handlers may ask for.
@@ -14,6 +15,7 @@ pub struct AppState {
     pub passwords: Passwords,
     pub passkeys: Passkeys,
     pub profiles: Profiles,
+    pub addresses: Addresses,
     pub health: Health,
 }
 
@@ -33,5 +35,6 @@ parts! {
     passwords: Passwords,
     passkeys: Passkeys,
     profiles: Profiles,
+    addresses: Addresses,
     health: Health,
 }

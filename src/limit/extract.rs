@@ -82,7 +82,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let visit = Visit::of(&parts.extensions)?;
+        let visit = Visit::noted_in(&parts.extensions)?;
         visit.charge(&Limiter::from_ref(state), Charge::auth(visit.route.as_str(), &visit.client)).await?;
         Ok(Self(Admission::granted()))
     }
@@ -128,20 +128,39 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
 }
 
 /// Who asks for what, as the corridor and the router noted it.
-struct Visit {
+#[derive(Debug)]
+pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
 }
 
 impl Visit {
-    fn of(extensions: &Extensions) -> Result<Self, ApiError> {
+    /// Reads the notes of a request.
+    ///
+    /// # Errors
+    /// 500 when the request did not walk the corridor, which is a defect.
+    pub fn of(request: &Request) -> Result<Self, ApiError> {
+        let extensions = request.extensions();
+        Self::noted_in(extensions)
+    }
+
+    fn noted_in(extensions: &Extensions) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
         })
+    }
+
+    /// Charges a mailbox alone, for a route that a session guards; `email` in its canonical form.
+    ///
+    /// # Errors
+    /// 429 when the mailbox has had enough.
+    pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
+        self.charge(limiter, Charge::auth_email(M::SCOPE, email)).await?;
+        Ok(Admission::granted())
     }
 
     async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {
@@ -153,7 +172,7 @@ impl Visit {
 }
 
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {
-    let visit = Visit::of(request.extensions())?;
+    let visit = Visit::of(&request)?;
     let decoded = json::decode(request).await?;
     visit.charge(limiter, Charge::auth(visit.route.as_str(), &visit.client)).await?;
     Ok((visit, json::read(decoded)?))

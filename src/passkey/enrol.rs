@@ -16,7 +16,10 @@ use super::{
 };
 use crate::{
     account::Account,
+    audit::{self, Act, Event},
+    limit::ClientIp,
     mail::{Delivery, Letter},
+    session::Proven,
     store::retrying,
 };
 
@@ -66,11 +69,13 @@ impl Passkeys {
     /// A dead ceremony, a passkey that is not what was asked for or is known, ten already, an absent part.
     pub async fn complete_enrolment(
         &self,
-        account: &Account,
+        caller: &Proven,
+        client: &ClientIp,
         challenge: Uuid,
         attestation: &Attestation,
         name: Option<&PasskeyName>,
     ) -> Result<Enrolled, Refusal> {
+        let account = &caller.account;
         let taken = self.take::<PasskeyRegistration>(challenge, Ceremony::Registration).await?;
         if taken.user_id != Some(account.id) {
             return Err(Refusal::Expired);
@@ -93,12 +98,13 @@ impl Passkeys {
             created_at: self.clock.now(),
             last_used_at: None,
         };
-        retrying(|| self.keep(account, &row)).await?;
+        retrying(|| self.keep(caller, client, &row)).await?;
         self.post.wake();
         Ok(Enrolled { device: self.devices.tag(account.id, &row.rp_id), passkey: row.into() })
     }
 
-    async fn keep(&self, account: &Account, row: &Row) -> Result<(), Refusal> {
+    async fn keep(&self, caller: &Proven, client: &ClientIp, row: &Row) -> Result<(), Refusal> {
+        let account = &caller.account;
         let mut tx = self.db.begin().await?;
         let held = store::count_locked(&mut tx, account.id).await?;
         if usize::try_from(held).is_ok_and(|held| held >= PASSKEYS_MAX) {
@@ -107,6 +113,8 @@ impl Passkeys {
         if !store::insert(&mut tx, row).await? {
             return Err(Refusal::Known);
         }
+        let event = Event::by(Act::PasskeyAdded, client, row.created_at).detail(&row.rp_id);
+        audit::record(&mut tx, &event.on(account.id).within(caller.session_id)).await?;
         let letter = Letter::PasskeyAdded { site: row.rp_id.clone() };
         self.post.enqueue(&mut tx, account.recipient(), &letter, Delivery::Send).await?;
         tx.commit().await?;

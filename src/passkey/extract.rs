@@ -1,19 +1,12 @@
-//! What the passkey routes read from the head of a request: the page's origin, the browser's memory, the id in the path.
+//! What the passkey routes read from the head of a request: the page's origin, the browser's memory, the host.
 
-use std::collections::BTreeMap;
-
-use axum::{
-    RequestPartsExt,
-    extract::{FromRequestParts, Path},
-};
+use axum::extract::FromRequestParts;
 use http::{header, request::Parts};
-use serde_json::Value;
-use uuid::Uuid;
 
 use super::cookie;
 use crate::{
-    error::{ApiError, ErrorCode, Loc},
-    extract::{Describe, Field, Rule, fields::fault},
+    error::{ApiError, ErrorCode},
+    extract::{Describe, Rule},
 };
 
 /// The `Origin` of the calling page; `None` where there is no header. Two headers, or bytes that are no text, name none
@@ -70,25 +63,5 @@ impl<S: Sync> FromRequestParts<S> for AskedHost {
 }
 
 impl Describe for AskedHost {
-    fn describe(_rules: &mut Vec<Rule>) {}
-}
-
-/// The `{id}` of the path.
-#[derive(Clone, Copy, Debug)]
-pub struct PasskeyId(pub Uuid);
-
-impl<S: Sync> FromRequestParts<S> for PasskeyId {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        let refuse = |problem| ApiError::invalid(vec![fault(vec![Loc::Name("path"), Loc::Name("id")], problem)]);
-        let path = parts.extract::<Path<BTreeMap<String, String>>>().await;
-        // A path that is not UTF-8 holds no UUID either.
-        let text = path.ok().and_then(|Path(mut names)| names.remove("id")).unwrap_or_default();
-        Uuid::read(&Value::String(text)).map(Self).map_err(refuse)
-    }
-}
-
-impl Describe for PasskeyId {
     fn describe(_rules: &mut Vec<Rule>) {}
 }

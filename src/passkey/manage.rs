@@ -6,7 +6,10 @@ use uuid::Uuid;
 use super::{PasskeyView, Passkeys, Refusal, credential::PasskeyName, store};
 use crate::{
     account::Account,
+    audit::{self, Act, Event},
+    limit::ClientIp,
     mail::{Delivery, Letter},
+    session::Proven,
     store::retrying,
 };
 
@@ -33,11 +36,14 @@ impl Passkeys {
     ///
     /// # Errors
     /// A passkey that is not the caller's, an absent part.
-    pub async fn remove(&self, account: &Account, id: Uuid) -> Result<(), Refusal> {
+    pub async fn remove(&self, caller: &Proven, client: &ClientIp, id: Uuid) -> Result<(), Refusal> {
+        let account = &caller.account;
         retrying(async || {
             let mut tx = self.db.begin().await?;
             let row = store::delete(&mut tx, account.id, id).await?.ok_or(Refusal::NotFound)?;
-            let letter = Letter::PasskeyRemoved { site: row.rp_id };
+            let event = Event::by(Act::PasskeyRemoved, client, self.clock.now()).detail(&row.rp_id);
+            audit::record(&mut tx, &event.on(account.id).within(caller.session_id)).await?;
+            let letter = Letter::PasskeyRemoved { site: row.rp_id.clone() };
             self.post.enqueue(&mut tx, account.recipient(), &letter, Delivery::Send).await?;
             tx.commit().await?;
             Ok::<_, Refusal>(())

@@ -29,6 +29,7 @@ pub use self::{
     store::sweep,
 };
 use crate::{
+    account::holding::{Held, Holding},
     clock::Clock,
     error::{ApiError, ErrorCode},
     mail::Post,
@@ -89,6 +90,24 @@ impl From<store::Row> for PasskeyView {
             created_at: row.created_at,
             last_used_at: row.last_used_at,
         }
+    }
+}
+
+/// Everything this room holds about people, for the export. Public keys say nothing about anybody and stay.
+#[derive(Debug)]
+pub struct Everything(pub Database);
+
+impl Holding for Everything {
+    fn name(&self) -> &'static str {
+        "passkeys"
+    }
+
+    fn about(&self, person: Uuid) -> Held<'_> {
+        Box::pin(async move {
+            let rows = store::find_by_user(&self.0, person).await?;
+            let views: Vec<PasskeyView> = rows.into_iter().map(PasskeyView::from).collect();
+            serde_json::to_value(views).map_err(|error| Fault::Defect(error.to_string()))
+        })
     }
 }
 

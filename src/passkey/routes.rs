@@ -14,14 +14,14 @@ use super::{
     check::Checked,
     cookie,
     credential::{Assertion, Attestation, NamedAssertion, PasskeyName},
-    extract::{AskedHost, Memory, PageOrigin, PasskeyId},
+    extract::{AskedHost, Memory, PageOrigin},
     options::{Begun, CreationOptions, RequestOptions},
     sign_in::SignedIn,
 };
 use crate::{
     account::Email,
     error::{ApiError, ErrorCode},
-    extract::{Fields, FromFields, json::JsonBody},
+    extract::{Fields, FromFields, json::JsonBody, path::PathId},
     limit::extract::{Admitted, Limited, LimitedQuery, PerPath},
     session::{CurrentSession, TokenResponse, Visitor},
 };
@@ -159,11 +159,12 @@ impl FromFields for EnrolmentBody {
 pub(crate) async fn complete_enrolment(
     State(passkeys): State<Passkeys>,
     CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
     Memory(memory): Memory,
     JsonBody(EnrolmentBody { complete, name }): JsonBody<EnrolmentBody>,
 ) -> Result<impl IntoResponse, ApiError> {
     let enrolled = passkeys
-        .complete_enrolment(&caller.account, complete.challenge_id, &complete.credential, name.as_ref())
+        .complete_enrolment(&caller, &visitor.client, complete.challenge_id, &complete.credential, name.as_ref())
         .await?;
     let cookie = cookie::remember(memory.as_deref(), &enrolled.device, passkeys.sessions.cookie.secure);
     Ok((StatusCode::CREATED, [(header::SET_COOKIE, cookie)], Json(enrolled.passkey)))
@@ -197,7 +198,7 @@ impl FromFields for RenameBody {
 pub(crate) async fn rename(
     State(passkeys): State<Passkeys>,
     CurrentSession(caller): CurrentSession,
-    PasskeyId(id): PasskeyId,
+    PathId(id): PathId,
     JsonBody(body): JsonBody<RenameBody>,
 ) -> Result<Json<PasskeyView>, ApiError> {
     Ok(Json(passkeys.rename(&caller.account, id, &body.name).await?))
@@ -207,9 +208,10 @@ pub(crate) async fn rename(
 pub(crate) async fn remove(
     State(passkeys): State<Passkeys>,
     CurrentSession(caller): CurrentSession,
-    PasskeyId(id): PasskeyId,
+    visitor: Visitor,
+    PathId(id): PathId,
 ) -> Result<StatusCode, ApiError> {
-    passkeys.remove(&caller.account, id).await?;
+    passkeys.remove(&caller, &visitor.client, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     account::{self, Account, Email},
+    audit::{self, Act, Event},
     session::{Opened, SignedInBy, Visitor},
     store::retrying,
 };
@@ -73,7 +74,7 @@ impl Passkeys {
         visitor: &Visitor,
     ) -> Result<SignedIn, Refusal> {
         let taken = self.take(challenge, Ceremony::Login).await?;
-        let expected = taken.user_id.ok_or_else(|| Refusal::refused("the address has no passkey here"))?;
+        let expected = taken.user_id;
         self.complete(taken, assertion, expected, visitor).await
     }
 
@@ -89,15 +90,37 @@ impl Passkeys {
     ) -> Result<SignedIn, Refusal> {
         let taken = self.take(challenge, Ceremony::Discoverable).await?;
         let named = assertion.user_handle.as_deref().and_then(|handle| Uuid::from_slice(handle).ok());
-        let expected = named.ok_or_else(|| Refusal::refused("the user handle is none of ours"))?;
-        self.complete(taken, assertion, expected, visitor).await
+        self.complete(taken, assertion, named, visitor).await
     }
 
+    /// Ends a sign-in, and notes one that was refused whether or not it concerned anybody: both cost the same.
     async fn complete(
         &self,
         taken: Taken<'_, DiscoverableAuthentication>,
         assertion: &Assertion,
-        expected: Uuid,
+        expected: Option<Uuid>,
+        visitor: &Visitor,
+    ) -> Result<SignedIn, Refusal> {
+        let outcome = self.judge(taken, assertion, expected, visitor).await;
+        let why = match &outcome {
+            Err(Refusal::Refused(_)) => "wrong passkey",
+            Err(Refusal::Disabled) => "account disabled",
+            Err(Refusal::Unconfirmed) => "address unconfirmed",
+            Ok(_) | Err(_) => return outcome,
+        };
+        let event = Event::by(Act::SignIn, &visitor.client, self.clock.now()).refused(why);
+        let event = expected.map_or(event.clone(), |user| event.on(user));
+        let mut tx = self.db.begin().await?;
+        audit::record(&mut tx, &event).await?;
+        tx.commit().await?;
+        outcome
+    }
+
+    async fn judge(
+        &self,
+        taken: Taken<'_, DiscoverableAuthentication>,
+        assertion: &Assertion,
+        expected: Option<Uuid>,
         visitor: &Visitor,
     ) -> Result<SignedIn, Refusal> {
         let party = taken.party;
@@ -105,7 +128,7 @@ impl Passkeys {
             .await?
             .ok_or_else(|| Refusal::refused("no such passkey on this relying party"))?;
         let handle_fits = assertion.user_handle.as_deref().is_none_or(|handle| handle == row.user_id.as_bytes());
-        if row.user_id != expected || !handle_fits {
+        if Some(row.user_id) != expected || !handle_fits {
             return Err(Refusal::refused("the passkey is another person's"));
         }
         if !assertion.comes_from(party) {
