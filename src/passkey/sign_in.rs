@@ -8,6 +8,7 @@ use super::{
     Passkeys, Refusal,
     ceremony::{Ceremony, Purpose, Taken},
     credential::{Assertion, NamedAssertion},
+    decoy,
     options::{Begun, Descriptor, RequestOptions},
     relying_party::RelyingParty,
     store::{self, Row, Use},
@@ -124,17 +125,30 @@ impl Passkeys {
         visitor: &Visitor,
     ) -> Result<SignedIn, Refusal> {
         let party = taken.party;
-        let row = store::find_credential(&self.db, &assertion.credential_id, party.id())
-            .await?
-            .ok_or_else(|| Refusal::refused("no such passkey on this relying party"))?;
-        let handle_fits = assertion.user_handle.as_deref().is_none_or(|handle| handle == row.user_id.as_bytes());
-        if Some(row.user_id) != expected || !handle_fits {
-            return Err(Refusal::refused("the passkey is another person's"));
-        }
+        let held = store::find_credential(&self.db, &assertion.credential_id, party.id()).await?;
         if !assertion.comes_from(party) {
             return Err(Refusal::refused("the page is none of the relying party's"));
         }
-        let proof = verify(party, taken.state, assertion, &row)?;
+        let own = held.filter(|row| {
+            let handle = assertion.user_handle.as_deref();
+            Some(row.user_id) == expected && handle.is_none_or(|handle| handle == row.user_id.as_bytes())
+        });
+        // A made-up passkey is asked like a real one, or the time would tell them apart.
+        let credential = match &own {
+            Some(row) => current(row, assertion)?,
+            None => decoy::stand_in(&assertion.credential_id),
+        };
+        let answer = assertion.for_library()?;
+        let proof = party.library().finish_discoverable_authentication_v2(&answer, taken.state, &credential);
+        let Some(row) = own else {
+            return Err(Refusal::refused("the person has no such passkey on this relying party"));
+        };
+        let proof = proof.map_err(|error| {
+            if matches!(error, WebauthnError::CredentialPossibleCompromise) {
+                suspect(&row);
+            }
+            Refusal::refused(error)
+        })?;
         let opened = retrying(|| self.enter(&row, &proof, visitor)).await?;
         Ok(SignedIn { device: self.devices.tag(row.user_id, party.id()), opened })
     }
@@ -164,27 +178,15 @@ impl Passkeys {
     }
 }
 
-/// Asks the library, with the passkey as it rests in the database now.
-fn verify(
-    party: &RelyingParty,
-    state: DiscoverableAuthentication,
-    assertion: &Assertion,
-    row: &Row,
-) -> Result<AuthenticationResult, Refusal> {
+/// The passkey as it rests in the database now.
+fn current(row: &Row, assertion: &Assertion) -> Result<Credential, Refusal> {
     let stored: Passkey = serde_json::from_str(&row.passkey).map_err(Refusal::defect)?;
     let mut credential = Credential::from(stored);
     credential.counter = u32::try_from(row.counter).map_err(Refusal::defect)?;
     // A key may become copyable by an update of its device; the claim is signed, and what is no longer so is refused.
     credential.backup_eligible = row.backup_eligible || assertion.claims_backup();
     credential.backup_state = row.backup_state;
-    party.library().finish_discoverable_authentication_v2(&assertion.for_library()?, state, &credential).map_err(
-        |error| {
-            if matches!(error, WebauthnError::CredentialPossibleCompromise) {
-                suspect(row);
-            }
-            Refusal::refused(error)
-        },
-    )
+    Ok(credential)
 }
 
 /// What keeps an account out although its passkey is right.
