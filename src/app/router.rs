@@ -7,8 +7,13 @@ use super::{
     state::AppState,
 };
 use crate::{
-    config::Environment, health::routes as health, password::routes as password, profile::routes as profile, screens,
-    session::routes as session,
+    address::routes as address,
+    config::Environment,
+    health::routes as health,
+    password::routes as password,
+    profile::routes as profile,
+    screens,
+    session::{overview::routes as overview, routes as session},
 };
 
 const PAGES: &str = "a page, the same for everybody";
@@ -23,7 +28,7 @@ pub fn build(
     environment: Environment,
     screens_shown: bool,
 ) -> Result<(Router, Vec<Planned>), Vec<String>> {
-    use Verb::{Get, Patch, Post};
+    use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
         .open(Get, "/health", health::health, PROBES)
@@ -36,6 +41,17 @@ pub fn build(
         .on(Post, "/api/auth/logout", session::logout)
         .on(Get, "/api/auth/me", profile::me)
         .on(Patch, "/api/auth/me", profile::change_me)
+        .on(Delete, "/api/auth/me", profile::leave)
+        .on(Post, "/api/auth/me/leave-code", profile::ask_to_leave)
+        .on(Get, "/api/auth/me/export", profile::export)
+        .on(Get, "/api/auth/workspaces", profile::workspaces)
+        .on(Get, "/api/auth/sessions", overview::list)
+        .on(Delete, "/api/auth/sessions", overview::end_others)
+        .on(Delete, "/api/auth/sessions/{id}", overview::end_one)
+        .on(Post, "/api/auth/change-email", address::ask)
+        .on(Post, "/api/auth/confirm-email", address::confirm)
+        .on(Post, "/api/auth/undo-email", address::undo)
+        .on(Post, "/api/auth/change-password", password::change)
         .on(Post, "/api/auth/forgot-password", password::forgot)
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)

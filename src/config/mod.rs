@@ -207,11 +207,17 @@ fn mail(reader: &mut Reader<'_>) -> Option<MailSettings> {
 fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     let minutes = reader.number("ACCESS_TOKEN_EXPIRE_MINUTES", 30, 1..=24 * 60);
     let days = reader.number("REFRESH_TOKEN_EXPIRE_DAYS", 30, 1..=400);
+    // Not beyond the refresh token: a session that nobody can renew is no longer one.
+    let idle = reader.number("SESSION_IDLE_DAYS", days, 1..=days);
+    let absolute = reader.number("SESSION_ABSOLUTE_DAYS", 180, 1..=3650);
+    let of_days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
-            refresh: Duration::from_secs(days * 24 * 60 * 60),
+            refresh: of_days(days),
+            idle: of_days(idle),
+            absolute: of_days(absolute),
         },
     }
 }

@@ -24,6 +24,10 @@ pub(crate) trait Verbs {
         self.ask(Method::PATCH, path).json(&body)
     }
 
+    fn delete(&self, path: &str) -> Ask {
+        self.ask(Method::DELETE, path)
+    }
+
     /// Posts bytes under any content type, or none.
     fn raw(&self, path: &str, content_type: Option<&str>, bytes: impl Into<Vec<u8>>) -> Ask {
         let ask = self.ask(Method::POST, path).bytes(bytes);
