@@ -14,8 +14,8 @@ pub use self::{
     email::Email,
     field::{AvatarUrl, FullName, Locale, WorkspaceName},
     store::{
-        NewAccount, clear_password, find, find_by_email, find_first_admin, find_for_update, find_in, insert_unverified,
-        mark_verified, promote, set_password, still_holds, touch_login, update_profile,
+        NewAccount, clear_password, find, find_by_email, find_first_admin, find_for_update, find_hash_from, find_in,
+        insert_unverified, mark_verified, promote, set_password, still_holds, touch_login, update_profile,
     },
     workspace::Workspace,
 };

@@ -61,7 +61,7 @@ impl App {
         let limits = settings.limits;
         let limiter = Limiter::new(limits.quotas, limits.redis, clock.clone());
         limiter.begin().await;
-        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
+        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.token_keys)?;
         let production = settings.environment == Environment::Production;
         let sessions = Sessions::new(
             db.clone(),
@@ -80,6 +80,8 @@ impl App {
             post,
             hashing: Hashing::new(cores, entropy.clone())?,
             sessions: sessions.clone(),
+            policy: settings.accounts.policy,
+            neighbour_key: secrets.current.derive("login neighbour"),
             frontend: settings.links.frontend,
             registration_open: settings.accounts.registration_open,
         };

@@ -5,6 +5,7 @@ use std::fmt;
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
+use super::hashing::Candidate;
 use crate::extract::{Field, Problem, field};
 
 /// A password that somebody wants to have: 8 to 128 code points after NFC, never trimmed.
@@ -13,7 +14,10 @@ pub struct NewPassword(String);
 
 /// A password that somebody claims to have: 1 to 1024 code points.
 #[derive(Clone, PartialEq, Eq)]
-pub struct CurrentPassword(String);
+pub struct CurrentPassword {
+    normal: String,
+    as_sent: String,
+}
 
 impl NewPassword {
     /// The NFC form.
@@ -25,7 +29,13 @@ impl NewPassword {
 impl CurrentPassword {
     /// The NFC form.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.normal
+    }
+}
+
+impl<'a> From<&'a CurrentPassword> for Candidate<'a> {
+    fn from(password: &'a CurrentPassword) -> Self {
+        Self::new(&password.normal, &password.as_sent)
     }
 }
 
@@ -37,7 +47,8 @@ impl Field for NewPassword {
 
 impl Field for CurrentPassword {
     fn read(value: &Value) -> Result<Self, Problem> {
-        normalised(value, 1, 1024).map(Self)
+        let normal = normalised(value, 1, 1024)?;
+        Ok(Self { normal, as_sent: field::text(value)?.to_owned() })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Passwords, from registration to reset. Unknown and wrong take the same path and the same time, and an answer never
 //! tells whether an address is known.
 
+pub mod breach;
 pub mod field;
 pub mod forgot;
 pub mod hashing;
@@ -12,6 +13,8 @@ pub mod reset;
 pub mod routes;
 pub mod set;
 pub mod verify_email;
+
+use std::fmt;
 
 use crate::{
     account::{Account, Email, Locale},
@@ -25,10 +28,10 @@ use crate::{
     ticket::{Purpose, Tickets},
 };
 
-pub use self::hashing::Hashing;
+pub use self::{breach::BreachList, hashing::Hashing, policy::Policy};
 
 /// What the use cases of this room need.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Passwords {
     pub db: Database,
     pub clock: Clock,
@@ -37,10 +40,19 @@ pub struct Passwords {
     pub post: Post,
     pub hashing: Hashing,
     pub sessions: Sessions,
+    pub policy: Policy,
+    /// Leads an address to the account whose hash an unknown one is compared with.
+    pub neighbour_key: [u8; 32],
     /// Where mailed links lead.
     pub frontend: PublicUrl,
     /// Whether strangers may register.
     pub registration_open: bool,
+}
+
+impl fmt::Debug for Passwords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passwords")
+    }
 }
 
 /// Why a use case of this room says no.

@@ -3,6 +3,7 @@
 
 pub mod cookie;
 pub mod extract;
+mod key;
 mod open;
 mod refresh;
 mod revoke;
@@ -17,10 +18,11 @@ use uuid::Uuid;
 
 pub use self::{
     extract::CurrentSession,
+    key::{KeySet, PrivateKey, TokenKeys},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,
-    store::sweep,
+    store::{revoke_all, sweep},
     token::Signer,
 };
 use crate::{account::Account, clock::Clock, secret::Entropy, store::Database};
@@ -74,6 +76,11 @@ impl Sessions {
         cookie: cookie::Policy,
     ) -> Self {
         Self { db, clock, entropy, signer, lifetimes, cookie }
+    }
+
+    /// The keys by which others may check access tokens.
+    pub fn public_keys(&self) -> &KeySet {
+        self.signer.public()
     }
 }
 
