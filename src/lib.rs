@@ -12,6 +12,7 @@ pub mod middleware;
 // The rooms.
 pub mod health;
 pub mod password;
+pub mod people;
 pub mod profile;
 
 pub mod session;

@@ -13,7 +13,8 @@ use crate::{
     store::Fault,
 };
 
-const FOLDER: &str = "data";
+/// Where `dev` is at home.
+pub(super) const FOLDER: &str = "data";
 const ADMIN: &str = "admin@labs.localhost";
 
 pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
@@ -21,18 +22,7 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     let entropy = Entropy::system();
     let key =
         secret_key(Path::new(FOLDER), &entropy).map_err(|error| one(format!("./{FOLDER} cannot be used: {error}")))?;
-    for (name, value) in [
-        ("SECRET_KEY", key.as_str()),
-        ("ENVIRONMENT", "development"),
-        ("DATABASE_URL", "sqlite://data/labs-auth.db"),
-        ("MAIL_URL", "file://data/mail"),
-        ("MAIL_FROM", "Labs <labs@labs.localhost>"),
-        ("FRONTEND_URL", "http://localhost:8020"),
-        ("API_BASE_URL", "http://localhost:8020"),
-        ("CORS_ORIGINS", "http://localhost:8020,http://localhost:3000,http://localhost:5173"),
-    ] {
-        variables.set_default(name, value);
-    }
+    set_defaults(variables, &key);
     let mut settings = super::read(variables)?;
     settings.mail.announce_links = true;
     let listen = settings.server.listen.clone();
@@ -46,17 +36,39 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     Ok(())
 }
 
+/// Sets what `dev` brings along, where nothing else is set.
+pub(super) fn set_defaults(variables: &mut Variables, key: &str) {
+    for (name, value) in [
+        ("SECRET_KEY", key),
+        ("ENVIRONMENT", "development"),
+        ("DATABASE_URL", "sqlite://data/labs-auth.db"),
+        ("MAIL_URL", "file://data/mail"),
+        ("MAIL_FROM", "Labs <labs@labs.localhost>"),
+        ("FRONTEND_URL", "http://localhost:8020"),
+        ("API_BASE_URL", "http://localhost:8020"),
+        ("CORS_ORIGINS", "http://localhost:8020,http://localhost:3000,http://localhost:5173"),
+    ] {
+        variables.set_default(name, value);
+    }
+}
+
+/// The key that an earlier `dev` left in this folder.
+pub(super) fn kept_key(folder: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(folder.join("secret.key")) {
+        Ok(key) => Ok(Some(key.trim().to_owned()).filter(|key| !key.is_empty())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The key of this folder, made at the first start.
 fn secret_key(folder: &Path, entropy: &Entropy) -> io::Result<String> {
     fs::create_dir_all(folder)?;
-    let path = folder.join("secret.key");
-    match fs::read_to_string(&path) {
-        Ok(key) if !key.trim().is_empty() => return Ok(key.trim().to_owned()),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    if let Some(key) = kept_key(folder)? {
+        return Ok(key);
     }
     let key = URL_SAFE_NO_PAD.encode(entropy.bytes::<48>());
-    write_private(&path, &key)?;
+    write_private(&folder.join("secret.key"), &key)?;
     Ok(key)
 }
 

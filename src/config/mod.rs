@@ -1,12 +1,16 @@
 //! The settings, one small struct per concern, read once at the start from a map of variables. Every fault is
 //! reported, each with the name of its variable. Only `cli` and `app` read this module.
 
+mod part;
 mod reader;
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use self::reader::Reader;
-pub use self::reader::{ConfigFault, Variables};
+pub use self::{
+    part::{DataSettings, PostSettings},
+    reader::{ConfigFault, Variables},
+};
 use crate::{
     limit::{Prefixes, Quotas, RedisAddress},
     mail::{MailSettings, Sender, TransportAddress},
@@ -27,6 +31,9 @@ pub const PUBLIC_PREFIXES: [&str; 7] = [
     "/api/feedback",
     "/api/commerce/self-service",
 ];
+
+/// The database where none is named.
+const DEFAULT_DATABASE: &str = "sqlite://data/labs-auth.db";
 
 /// Variables that the original documented and nothing ever read.
 const DEAD: [&str; 4] = ["RATE_LIMIT_PER_MINUTE", "RATE_LIMIT_PER_HOUR", "WEB_CONCURRENCY", "WORKERS"];
@@ -150,7 +157,7 @@ impl Settings {
             listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
             allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
         };
-        let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);
+        let database_url = reader.parsed_or("DATABASE_URL", DEFAULT_DATABASE.to_owned(), database_url);
         let secrets = secrets(reader);
         let mail = mail(reader);
         let frontend = reader.required("FRONTEND_URL", PublicUrl::parse);
