@@ -15,7 +15,7 @@ begun=$(date +%s%N)
 kill -TERM "$PID"
 wait_until 35 gone "$PID"
 at_most "it stops within the grace time, in seconds" 30 "$((($(date +%s%N) - begun) / 1000000))e-3"
-stop_server "$PID"
+stop_server "$PID" asked
 is "the mail has arrived" 1 "$(node "$e2e/smtp/mails.mjs" count "$MAIL_DIR" "$address")"
 
 # Nor is a mail lost that nobody could take: the mail server is away when it is written, and so is the process later.

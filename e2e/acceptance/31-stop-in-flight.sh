@@ -12,5 +12,5 @@ is "twenty logins are answered in full" "20 401" "$(field complete) $(field stat
 is "nobody else is let in" refused "$(field late)"
 wait_until 35 gone "$busy"
 at_most "it stops within the grace time, in seconds" 30 "$((($(date +%s%N) - begun) / 1000000))e-3"
-stop_server "$busy"
+stop_server "$busy" asked
 done_testing

@@ -113,10 +113,13 @@ launch() { # LABEL [VARIABLE=VALUE…]
     server_log[$PID]=$LOG
 }
 
-# Asks a server to stop and reports whether it did so properly.
-stop_server() { # PID
+# Asks a server to stop and reports whether it did so properly. One that has ended must have been asked to: `asked`.
+stop_server() { # PID [asked]
     local pid=$1 status text
     [ -n "${server_log[$pid]:-}" ] || return 0
+    if [ $# -lt 2 ] && gone "$pid"; then
+        not_ok "the server $(basename "${server_log[$pid]}" .log) runs until it is asked to stop" "$(tail -n 5 "${server_log[$pid]}")"
+    fi
     kill -TERM "$pid" 2>/dev/null
     wait_until 35 gone "$pid" || kill -KILL "$pid"
     wait "$pid" 2>/dev/null

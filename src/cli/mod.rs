@@ -1,5 +1,6 @@
 //! The commands of the binary.
 
+pub mod audit;
 mod dev;
 mod open;
 mod serve;
@@ -33,6 +34,8 @@ enum Command {
     /// Look at accounts, change them, bring them along from another backend
     #[command(subcommand)]
     Users(users::Command),
+    /// Show what happened to accounts, oldest first
+    Audit(audit::Wanted),
 }
 
 /// Runs the command that the arguments name.
@@ -54,6 +57,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
                 let outcome = users::run(command, &mut variables).await;
                 Ok(outcome.unwrap_or_else(|faults| complain("labs-auth users:", &faults)))
             }
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(|()| ExitCode::SUCCESS),
         }
     });
     match outcome {

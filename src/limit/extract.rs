@@ -78,14 +78,19 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
 }
 
 /// Who asks for what, as the corridor and the router noted it.
-struct Visit {
+#[derive(Debug)]
+pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
 }
 
 impl Visit {
-    fn of(request: &Request) -> Result<Self, ApiError> {
+    /// Reads the notes of a request.
+    ///
+    /// # Errors
+    /// 500 when the request did not walk the corridor, which is a defect.
+    pub fn of(request: &Request) -> Result<Self, ApiError> {
         let extensions = request.extensions();
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
@@ -93,6 +98,15 @@ impl Visit {
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
         })
+    }
+
+    /// Charges a mailbox alone, for a route that a session guards; `email` in its canonical form.
+    ///
+    /// # Errors
+    /// 429 when the mailbox has had enough.
+    pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
+        self.charge(limiter, Charge::auth_email(M::SCOPE, email)).await?;
+        Ok(Admission::granted())
     }
 
     async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {

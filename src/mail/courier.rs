@@ -22,7 +22,7 @@ use super::{
 use crate::{
     clock::{Clock, Timestamp},
     secret::Seal,
-    store::{Database, Fault},
+    store::{Database, Fault, PING_DEADLINE},
 };
 
 /// Mails in delivery at once.
@@ -137,9 +137,9 @@ impl Courier {
         outcome
     }
 
-    /// What the health route shows. When the database does not answer, the figures are the last known ones.
+    /// What the health route shows. When the database does not answer in time, the figures are the last known ones.
     pub async fn report(&self) -> MailReport {
-        if let Ok(figures) = store::figures(&self.db).await {
+        if let Ok(Ok(figures)) = tokio::time::timeout(PING_DEADLINE, store::figures(&self.db)).await {
             let now = self.clock.now();
             let oldest = figures.oldest.map_or(0, |oldest| now.since(oldest).as_secs());
             self.outlook.count(figures.queued.unsigned_abs(), figures.dead.unsigned_abs(), oldest);

@@ -2,6 +2,7 @@
 //! tells whether an address is known.
 
 pub mod breach;
+pub mod change;
 pub mod field;
 pub mod forgot;
 pub mod hashing;
@@ -59,6 +60,9 @@ impl fmt::Debug for Passwords {
 #[derive(Debug)]
 pub enum Refusal {
     WrongCredentials,
+    /// The current password of a signed-in person.
+    WrongPassword,
+    NoPassword,
     Unconfirmed,
     Disabled,
     RegistrationClosed,
@@ -90,6 +94,8 @@ impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::WrongCredentials => Self::new(ErrorCode::WrongCredentials),
+            Refusal::WrongPassword => Self::new(ErrorCode::WrongPassword),
+            Refusal::NoPassword => Self::new(ErrorCode::NoPassword),
             Refusal::Unconfirmed => Self::new(ErrorCode::EmailUnconfirmed),
             Refusal::Disabled => Self::new(ErrorCode::AccountDisabled),
             Refusal::RegistrationClosed => Self::new(ErrorCode::RegistrationClosed),
@@ -124,6 +130,8 @@ const fn page(purpose: Purpose) -> &'static str {
         Purpose::VerifyEmail => "/verify-email",
         Purpose::SetPassword => "/set-password",
         Purpose::PasswordReset => "/reset-password",
+        Purpose::ConfirmEmail => "/confirm-email",
+        Purpose::UndoEmail => "/undo-email",
     }
 }
 

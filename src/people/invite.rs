@@ -4,6 +4,7 @@
 use super::{People, Refusal, bring::Role, store};
 use crate::{
     account::{self, Email, FullName, Locale, NewAccount, WorkspaceName},
+    audit::Act,
     mail::{Delivery, Letter, Post},
     public_url::PublicUrl,
     store::{Tx, retrying},
@@ -73,6 +74,7 @@ impl Invitations {
         if !issued.live {
             return Err(Refusal::EnoughLinks);
         }
+        self.people.record(tx, Act::AccountInvited, Some(account.id), None).await?;
         let link = self.frontend.link("/set-password", &issued.secret);
         let letter = Letter::SetPassword { link, valid_for: INVITATION_LIFETIME };
         Ok(self.post.enqueue(tx, account.recipient(), &letter, Delivery::Send).await?)

@@ -8,11 +8,14 @@ pub mod look;
 pub mod state;
 mod store;
 
+use uuid::Uuid;
+
 use crate::{
     account::Email,
+    audit::{self, Act, Event, Origin},
     clock::Clock,
     secret::Entropy,
-    store::{Contention, Database, Fault},
+    store::{Contention, Database, Fault, Tx},
 };
 
 /// What the use cases of this room need.
@@ -21,6 +24,20 @@ pub struct People {
     pub db: Database,
     pub clock: Clock,
     pub entropy: Entropy,
+}
+
+impl People {
+    /// Writes what the operator did, as part of the act.
+    async fn record(&self, tx: &mut Tx, act: Act, user: Option<Uuid>, detail: Option<&str>) -> Result<(), Fault> {
+        let mut event = Event::from(act, Origin::CommandLine, self.clock.now());
+        if let Some(user) = user {
+            event = event.on(user);
+        }
+        if let Some(detail) = detail {
+            event = event.detail(detail);
+        }
+        audit::record(tx, &event).await
+    }
 }
 
 /// Why a use case of this room says no.

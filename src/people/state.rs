@@ -3,6 +3,7 @@
 use super::{People, Refusal, bring::Role, store};
 use crate::{
     account::{self, Account, Email},
+    audit::Act,
     session,
     store::{Tx, retrying},
     ticket,
@@ -20,6 +21,7 @@ impl People {
             store::set_active(&mut tx, account.id, false).await?;
             session::revoke_all(&mut tx, account.id, self.clock.now()).await?;
             ticket::delete_all(&mut tx, account.id).await?;
+            self.record(&mut tx, Act::AccountDisabled, Some(account.id), None).await?;
             Ok(tx.commit().await?)
         })
         .await
@@ -34,6 +36,7 @@ impl People {
             let mut tx = self.db.begin().await?;
             let account = held(&mut tx, email).await?;
             store::set_active(&mut tx, account.id, true).await?;
+            self.record(&mut tx, Act::AccountEnabled, Some(account.id), None).await?;
             Ok(tx.commit().await?)
         })
         .await
@@ -48,6 +51,7 @@ impl People {
             let mut tx = self.db.begin().await?;
             let account = held(&mut tx, email).await?;
             store::set_role(&mut tx, account.id, role.name()).await?;
+            self.record(&mut tx, Act::AccountPromoted, Some(account.id), Some(role.name())).await?;
             Ok(tx.commit().await?)
         })
         .await

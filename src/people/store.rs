@@ -106,21 +106,3 @@ pub(super) async fn set_active(tx: &mut Tx, user: Uuid, active: bool) -> Result<
 pub(super) async fn set_role(tx: &mut Tx, user: Uuid, role: &str) -> Result<(), Fault> {
     query!(in tx, execute, "UPDATE users SET role = $2 WHERE id = $1", user, role).map(|_| ())
 }
-
-/// Removes the workspaces that nobody but this person belongs to.
-pub(super) async fn delete_lonely_workspaces(tx: &mut Tx, user: Uuid) -> Result<u64, Fault> {
-    query!(
-        in tx,
-        execute,
-        "DELETE FROM workspaces
-         WHERE id IN (SELECT workspace_id FROM workspace_members WHERE user_id = $1)
-           AND NOT EXISTS (
-               SELECT 1 FROM workspace_members m WHERE m.workspace_id = workspaces.id AND m.user_id <> $1)",
-        user
-    )
-}
-
-/// Removes the account; sessions, tickets and memberships go with it.
-pub(super) async fn delete(tx: &mut Tx, user: Uuid) -> Result<bool, Fault> {
-    query!(in tx, execute, "DELETE FROM users WHERE id = $1", user).map(|rows| rows == 1)
-}

@@ -13,7 +13,7 @@ use super::{
 use crate::clock::Timestamp;
 
 /// How far another machine's clock may differ.
-const LEEWAY: Duration = Duration::from_secs(60);
+const LEEWAY: Duration = Duration::from_mins(1);
 
 /// Audience of every access token.
 const AUDIENCE: &str = "labs";

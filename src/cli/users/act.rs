@@ -105,8 +105,8 @@ pub(super) async fn delete(delete: &Delete, people: &People) -> Result<ExitCode,
         println!("Nothing was deleted.");
         return Ok(ExitCode::FAILURE);
     }
-    let workspaces = people.delete(email).await.map_err(|refusal| told(&refusal))?;
-    println!("{email} is deleted, with {workspaces} workspace(s) that nobody else belonged to.");
+    people.delete(email).await.map_err(|refusal| told(&refusal))?;
+    println!("{email} is deleted.");
     Ok(ExitCode::SUCCESS)
 }
 

@@ -19,6 +19,10 @@ use tokio::sync::Semaphore;
 
 pub use self::stored::{Stored, Unusable};
 use crate::{
+    account::{
+        CurrentPassword,
+        password::{Fitting, Proof},
+    },
     error::{ApiError, ErrorCode, RetryAfter},
     secret::Entropy,
 };
@@ -66,6 +70,12 @@ impl<'a> Candidate<'a> {
 impl<'a> From<&'a str> for Candidate<'a> {
     fn from(normal: &'a str) -> Self {
         Self { normal, as_sent: normal }
+    }
+}
+
+impl<'a> From<&'a CurrentPassword> for Candidate<'a> {
+    fn from(password: &'a CurrentPassword) -> Self {
+        Self::new(password.as_str(), password.as_sent())
     }
 }
 
@@ -153,6 +163,12 @@ impl Hashing {
             work()
         };
         tokio::task::spawn_blocking(run).await.map_err(ApiError::internal)
+    }
+}
+
+impl Proof for Hashing {
+    fn fits<'a>(&'a self, password: &'a CurrentPassword, stored: &'a str) -> Fitting<'a> {
+        Box::pin(async move { Ok(self.check(password, Some(stored)).await? != Check::Wrong) })
     }
 }
 

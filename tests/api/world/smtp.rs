@@ -1,7 +1,5 @@
 //! A mail server for tests, on a real socket: it keeps what it is given and can be told to behave badly at any moment.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails where it stands")]
-
 use std::{
     collections::BTreeMap,
     net::SocketAddr,
