@@ -4,7 +4,7 @@ pub mod audit;
 mod dev;
 mod open;
 mod serve;
-mod users;
+pub mod users;
 
 use std::process::ExitCode;
 

@@ -22,6 +22,8 @@ mod middleware;
 #[cfg(test)]
 mod password;
 #[cfg(test)]
+mod people;
+#[cfg(test)]
 mod profile;
 #[cfg(test)]
 mod ratchet;

@@ -86,7 +86,10 @@ impl FromFields for Newcomer {
 }
 
 /// The person on this line.
-pub(super) fn read(line: &[u8], now: Timestamp) -> Result<Newcomer, String> {
+///
+/// # Errors
+/// The reasons why not.
+pub fn read(line: &[u8], now: Timestamp) -> Result<Newcomer, String> {
     let values: Map<String, Value> = match serde_json::from_slice(line) {
         Ok(Value::Object(values)) => values,
         Ok(_) => return Err(String::from("the line is not a JSON object")),

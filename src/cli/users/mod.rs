@@ -3,7 +3,7 @@
 
 mod act;
 mod import;
-mod line;
+pub mod line;
 mod show;
 
 use std::process::ExitCode;

@@ -1,7 +1,10 @@
 //! Passwords, from registration to reset, as a client sees them.
 
+mod breach;
 mod enumeration;
 mod forgot;
+mod hashes;
+pub(crate) mod imported;
 mod login;
 mod races;
 mod register;

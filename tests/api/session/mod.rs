@@ -2,5 +2,6 @@
 
 mod bearer;
 mod dev_login;
+mod keys;
 mod logout;
 mod refresh;

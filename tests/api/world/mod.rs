@@ -182,6 +182,11 @@ impl World {
         self.0.hands.clock().now()
     }
 
+    /// Its clock, for a part that is built beside the house.
+    pub(crate) fn clock(&self) -> Clock {
+        self.0.hands.clock()
+    }
+
     /// Lets time pass.
     pub(crate) fn advance(&self, by: Duration) {
         self.0.hands.advance(by);
