@@ -16,7 +16,7 @@ use crate::{
 
 /// The database of `DATABASE_URL`, its schema up to date.
 pub(super) async fn database(variables: &Variables) -> Result<Database, Vec<String>> {
-    let settings = DataSettings::read(variables).map_err(lines)?;
+    let settings = DataSettings::read(variables).map_err(|faults| lines(&faults))?;
     open(&settings.database_url).await
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn invitations(variables: &mut Variables) -> Result<Invitations
     {
         dev::set_defaults(variables, &key);
     }
-    let settings = PostSettings::read(variables).map_err(lines)?;
+    let settings = PostSettings::read(variables).map_err(|faults| lines(&faults))?;
     let (clock, entropy) = (Clock::system(), Entropy::system());
     let db = open(&settings.database_url).await?;
     let secrets = &settings.secrets;
@@ -52,6 +52,6 @@ async fn open(url: &str) -> Result<Database, Vec<String>> {
     Database::open(url).await.map_err(|fault| vec![format!("the database cannot be opened: {}", fault.for_log())])
 }
 
-fn lines(faults: Vec<impl fmt::Display>) -> Vec<String> {
+fn lines(faults: &[impl fmt::Display]) -> Vec<String> {
     faults.iter().map(ToString::to_string).collect()
 }

@@ -18,7 +18,7 @@ use crate::secret::{self, SecretKey};
 pub enum TokenKeys {
     /// HS256 by keys derived from the operator's secrets.
     Shared { current: SecretKey, previous: Option<SecretKey> },
-    /// EdDSA.
+    /// `EdDSA`.
     Pair { current: PrivateKey, previous: Option<PrivateKey> },
 }
 
@@ -113,5 +113,5 @@ pub(super) fn shared(secret: &SecretKey) -> [u8; 32] {
 
 /// A name for a shared key that says nothing about it.
 pub(super) fn shared_id(key: &[u8; 32]) -> String {
-    secret::tag(key, &[b"key id"])[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    secret::short_hex(&secret::tag(key, &[b"key id"]))
 }

@@ -28,7 +28,7 @@ const UNDO: Duration = Duration::from_hours(72);
 const LIVE_MAILED_LIMIT: i64 = 5;
 
 /// How long the link of an invitation lives: somebody who did not ask for it may be on holiday (surface 2.7).
-pub const INVITATION_LIFETIME: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+pub const INVITATION_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// What a ticket is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

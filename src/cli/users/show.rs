@@ -7,6 +7,7 @@ use clap::Args;
 use super::{Failure, RoleName, address, told};
 use crate::{
     account::{Account, Email},
+    clock::Timestamp,
     people::{People, look::Filter},
 };
 
@@ -73,8 +74,7 @@ pub(super) async fn show(show: &Show, people: &People) -> Result<ExitCode, Failu
         println!("{}", json(&account)?);
         return Ok(ExitCode::SUCCESS);
     }
-    let moment =
-        |time: Option<crate::clock::Timestamp>| time.map_or_else(|| String::from("never"), |it| it.to_rfc3339());
+    let moment = |time: Option<Timestamp>| time.map_or_else(|| String::from("never"), Timestamp::to_rfc3339);
     let rows = [
         ("id", account.id.to_string()),
         ("email", account.email.clone()),

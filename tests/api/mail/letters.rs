@@ -20,6 +20,13 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
             vec!["https://app.labs.example/", LINK],
         ),
         (Letter::PasswordChanged, vec![]),
+        (Letter::NewDevice { device: "Firefox on Windows".to_owned(), address: "203.0.113.7".to_owned() }, vec![]),
+        (Letter::ConfirmEmail { link: link() }, vec![LINK]),
+        (Letter::EmailChangeAsked { new: "new@labs.example".to_owned(), link: link() }, vec![LINK]),
+        (Letter::EmailChanged { new: "new@labs.example".to_owned(), link: link() }, vec![LINK]),
+        (Letter::EmailRestored { link: link() }, vec![LINK]),
+        (Letter::LeaveCode { code: "1234 5678".to_owned() }, vec![]),
+        (Letter::AccountDeleted, vec![]),
     ]
 }
 

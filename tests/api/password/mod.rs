@@ -1,6 +1,7 @@
 //! Passwords, from registration to reset, as a client sees them.
 
 mod breach;
+mod change;
 mod enumeration;
 mod forgot;
 mod hashes;

@@ -29,7 +29,7 @@ fn forged(world: &World, anna: &SignedIn, issuer: &str, secret: &str, ahead: Dur
     let keys = TokenKeys::Shared { current: SecretKey::parse(secret).unwrap(), previous: None };
     let signer = Signer::new(issuer.to_owned(), &keys).unwrap();
     let claims = claims(&anna.access);
-    let life = Duration::from_secs(1800);
+    let life = Duration::from_mins(30);
     signer.sign(id(&claims, "sub"), id(&claims, "sid"), None, Uuid::new_v4(), world.now() + ahead, life).unwrap()
 }
 
