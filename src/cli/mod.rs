@@ -2,7 +2,9 @@
 
 pub mod audit;
 mod dev;
+mod open;
 mod serve;
+pub mod users;
 
 use std::process::ExitCode;
 
@@ -10,7 +12,6 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     config::{Settings, Variables},
-    store::Database,
     telemetry,
 };
 
@@ -30,6 +31,9 @@ enum Command {
     Dev,
     /// Bring the database's schema up to date and exit
     Migrate,
+    /// Look at accounts, change them, bring them along from another backend
+    #[command(subcommand)]
+    Users(users::Command),
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
 }
@@ -46,14 +50,18 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let outcome = runtime.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
-            Command::Serve => serve::run(read(&variables)?).await,
-            Command::Dev => dev::run(&mut variables).await,
-            Command::Migrate => migrate(&variables).await,
-            Command::Audit(wanted) => audit::run(&wanted, &variables).await,
+            Command::Serve => serve::run(read(&variables)?).await.map(|()| ExitCode::SUCCESS),
+            Command::Dev => dev::run(&mut variables).await.map(|()| ExitCode::SUCCESS),
+            Command::Migrate => migrate(&variables).await.map(|()| ExitCode::SUCCESS),
+            Command::Users(command) => {
+                let outcome = users::run(command, &mut variables).await;
+                Ok(outcome.unwrap_or_else(|faults| complain("labs-auth users:", &faults)))
+            }
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(|()| ExitCode::SUCCESS),
         }
     });
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(faults) => refuse(&faults),
     }
 }
@@ -64,22 +72,19 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
 }
 
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
-    let db = Database::open(database_url(variables))
-        .await
-        .map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    let db = open::database(variables).await?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())
 }
 
-/// The database of a command that needs no other setting.
-fn database_url(variables: &Variables) -> &str {
-    variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db")
+fn refuse(faults: &[String]) -> ExitCode {
+    complain("labs-auth cannot start:", faults)
 }
 
 #[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]
-fn refuse(faults: &[String]) -> ExitCode {
-    eprintln!("labs-auth cannot start:");
+fn complain(heading: &str, faults: &[String]) -> ExitCode {
+    eprintln!("{heading}");
     for fault in faults {
         eprintln!("  {fault}");
     }

@@ -52,7 +52,7 @@ impl Passwords {
     /// The hash of a new password, when the policy admits it for this account.
     pub(super) async fn acceptable(&self, password: &NewPassword, account: &Account) -> Result<String, Refusal> {
         let email = Email::parse(&account.email).map_err(ApiError::internal)?;
-        let mut reasons = policy::reasons(password.as_str(), &email);
+        let mut reasons = self.policy.reasons(password.as_str(), &email).await;
         if let Some(stored) = &account.password_hash
             && self.hashing.check(password.as_str(), Some(stored)).await? != Check::Wrong
         {
