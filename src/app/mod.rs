@@ -2,6 +2,7 @@
 
 pub mod listen;
 pub mod plan;
+mod policies;
 pub mod router;
 mod shutdown;
 mod state;
@@ -17,7 +18,7 @@ use crate::{
     clock::Clock,
     config::{Environment, Settings},
     health::{self, Health},
-    limit::Limiter,
+    limit::{self, Limiter},
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
     password::{Hashing, Passwords},
@@ -27,6 +28,9 @@ use crate::{
     store::Database,
     ticket::Tickets,
 };
+
+/// Derives the key with which the limiter's keys are digested.
+const KEY_LABEL: &str = "rate-limit-keys";
 
 /// Longest that background work may take to end once the requests are drained. Together with the drain deadline it
 /// stays below the 30 s after which an operator's supervisor kills the process.
@@ -59,7 +63,14 @@ impl App {
         let (post, courier) = mail::open(&settings.mail, db.clone(), seal, clock.clone(), entropy.clone())?;
         let courier = Arc::new(courier);
         let limits = settings.limits;
-        let limiter = Limiter::new(limits.quotas, limits.redis, clock.clone());
+        let setup = limit::Setup {
+            source: limits.source,
+            policies: limits.policies,
+            redis: limits.redis,
+            memory_mb: limits.memory_mb,
+            key: limits.hash_keys.then(|| secrets.current.derive(KEY_LABEL)),
+        };
+        let limiter = Limiter::with(setup, clock.clone());
         limiter.begin().await;
         let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
         let production = settings.environment == Environment::Production;
@@ -99,11 +110,14 @@ impl App {
             }),
         };
         let (router, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
+        let misplaced = policies::faults(&limiter.policies(), &routes);
+        if !misplaced.is_empty() {
+            return Err(format!("RATE_LIMIT_POLICIES {}", misplaced.join("; ")));
+        }
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
             limiter: limiter.clone(),
-            quotas: limits.quotas,
             proxies: limits.proxies,
             prefixes: limits.prefixes,
             volumetric: Volumetric {
@@ -131,6 +145,7 @@ impl App {
             async move { courier.run(ending).await }
         });
         background.spawn(sweep::run(self.db.clone(), self.courier.clone(), self.clock.clone(), ending.clone()));
+        background.spawn(policies::reload_on_hangup(self.limiter.clone(), self.routes.clone(), ending.clone()));
         background.close();
 
         listener.serve(self.house, stop).await;

@@ -3,12 +3,15 @@
 
 mod reader;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, path::PathBuf, time::Duration};
 
 use self::reader::Reader;
 pub use self::reader::{ConfigFault, Variables};
 use crate::{
-    limit::{Prefixes, Quotas, RedisAddress},
+    limit::{
+        Bucket, Prefixes, Quotas, RedisAddress,
+        policy::{Hooks, Policies, PolicySource, Profile},
+    },
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
     public_url::PublicUrl,
@@ -111,6 +114,11 @@ pub struct CorsSettings {
 pub struct LimitSettings {
     pub volumetric: bool,
     pub quotas: Quotas,
+    pub source: PolicySource,
+    /// As read from the source.
+    pub policies: Policies,
+    pub memory_mb: usize,
+    pub hash_keys: bool,
     pub prefixes: Prefixes,
     pub proxies: TrustedProxies,
     pub redis: Option<RedisAddress>,
@@ -252,6 +260,8 @@ fn limits(reader: &mut Reader<'_>) -> LimitSettings {
         signup_ip_per_hour: quota("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR", defaults.signup_ip_per_hour),
         signup_email_per_hour: quota("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", defaults.signup_email_per_hour),
     };
+    let (source, policies) = policies(reader, quotas);
+    let memory_mb = usize::try_from(reader.number("RATE_LIMIT_MEMORY_MB", 16, 1..=4096)).unwrap_or(16);
     let ipv4 = reader.number("RATE_LIMIT_IPV4_PREFIX", 32, 8..=32);
     let ipv6 = reader.number("RATE_LIMIT_IPV6_PREFIX", 64, 48..=128);
     let prefixes = Prefixes { ipv4: u8::try_from(ipv4).unwrap_or(32), ipv6: u8::try_from(ipv6).unwrap_or(64) };
@@ -260,10 +270,33 @@ fn limits(reader: &mut Reader<'_>) -> LimitSettings {
     LimitSettings {
         volumetric: reader.flag("RATE_LIMIT_ENABLED", true),
         quotas,
+        source,
+        policies,
+        memory_mb,
+        hash_keys: reader.flag("RATE_LIMIT_HASH_KEYS", false),
         prefixes,
         proxies: proxies.unwrap_or_else(|| TrustedProxies::default_with(count)),
         redis: redis(reader),
     }
+}
+
+/// The profile and the policy file. A fault in the file, or a quota that a variable sets too, is a fault of the variable.
+fn policies(reader: &mut Reader<'_>, quotas: Quotas) -> (PolicySource, Policies) {
+    let profile = reader.parsed_or("RATE_LIMIT_PROFILE", Profile::Reference, Profile::parse);
+    let settings = Bucket::ALL.iter().filter_map(|bucket| bucket.setting());
+    let quotas_set = settings.filter(|name| reader.is_set(name)).collect();
+    let mut source = PolicySource { profile, quotas, path: None, quotas_set, hooks: Hooks::default() };
+    let bare = source.load();
+    let named = reader.optional("RATE_LIMIT_POLICIES", |path| {
+        source.path = Some(PathBuf::from(path));
+        source.load().map_err(|faults| faults.join("; "))
+    });
+    // Without a file only the quotas of the variables can be impossible.
+    if let Err(faults) = &bare {
+        reader.fault("RATE_LIMIT_PROFILE", faults.join("; "));
+    }
+    let fallback = || Policies::of_profile(profile, &quotas);
+    (source, named.or(bare.ok()).unwrap_or_else(fallback))
 }
 
 /// One address, or its parts. With neither, or with `REDIS_ENABLED=false`, the limiter counts in memory.

@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Attempt,
-    algorithm::Outcome,
     fault::Fault,
+    memory::Seen,
     redis::{Hit, IN_FLIGHT, RedisAddress, Wire},
 };
 use crate::clock::{Clock, Timestamp};
@@ -117,7 +117,7 @@ impl Switch {
     }
 
     /// Lets Redis decide, within the request's allowance. `None`: memory decides.
-    pub(super) async fn ask(&self, hits: &[Hit<'_>], attempt: &Attempt) -> Option<Vec<Outcome>> {
+    pub(super) async fn ask(&self, hits: &[Hit<'_>], attempt: &Attempt) -> Option<Vec<Seen>> {
         let allowance = attempt.allowance()?;
         let link = self.link()?;
         let Ok(_permit) = link.permits.try_acquire() else {
@@ -131,9 +131,9 @@ impl Switch {
         };
         attempt.spend(self.clock.monotonic().saturating_sub(asked));
         match answer {
-            Some(Ok(outcomes)) => {
+            Some(Ok(seen)) => {
                 link.faults.store(0, Relaxed);
-                return Some(outcomes);
+                return Some(seen);
             }
             Some(Err(fault)) => {
                 let in_a_row = link.faults.fetch_add(1, Relaxed).saturating_add(1);

@@ -4,8 +4,9 @@
 use std::marker::PhantomData;
 
 use axum::extract::{FromRef, FromRequest, MatchedPath, Request};
+use http::{Extensions, Method};
 
-use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
+use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
 use crate::{
     error::ApiError,
     extract::{Describe, FromFields, Rule, json},
@@ -59,8 +60,12 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
+        let policies = RoutePolicies::of(request.extensions(), request.method());
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
         visit.charge(&limiter, Charge::auth_email(M::SCOPE, body.mailbox())).await?;
+        if let Some(policies) = policies {
+            policies.charge(Who { mailbox: Some(body.mailbox()), ..Who::default() }, false).await?;
+        }
         Ok(Self(Admission::granted(), body))
     }
 }
@@ -74,6 +79,38 @@ impl<T> Describe for Limited<PerPath, T> {
 impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
     fn describe(rules: &mut Vec<Rule>) {
         rules.extend([Rule::Body, Rule::Bucket(Bucket::Auth), Rule::Bucket(Bucket::AuthEmail(M::SCOPE))]);
+    }
+}
+
+/// The policy file's budgets of a request's route. The corridor puts the limiter beside a request when there are any.
+#[derive(Debug)]
+pub struct RoutePolicies {
+    limiter: Limiter,
+    route: String,
+    template: MatchedPath,
+    client: ClientIp,
+    attempt: Attempt,
+}
+
+impl RoutePolicies {
+    /// The budgets of the matched route; `None` when no policy names any route.
+    pub fn of(extensions: &Extensions, method: &Method) -> Option<Self> {
+        let limiter = extensions.get::<Limiter>()?.clone();
+        let template: MatchedPath = extensions.get().cloned()?;
+        let route = format!("{method} {}", template.as_str());
+        Some(Self { limiter, route, template, client: extensions.get().cloned()?, attempt: extensions.get().cloned()? })
+    }
+
+    /// Charges the budgets that count what is known now: addresses at the route's door, the rest where it is found out.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn charge(&self, who: Who<'_>, with_network: bool) -> Result<(), ApiError> {
+        let charges = self.limiter.charges_of_route(&self.route, &self.client, who, with_network);
+        match self.limiter.decide(&charges, &self.client, self.template.as_str(), &self.attempt).await {
+            Verdict::Admitted => Ok(()),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+        }
     }
 }
 
@@ -98,7 +135,7 @@ impl Visit {
     async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {
         match limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await {
             Verdict::Admitted => Ok(()),
-            Verdict::Refused(refusal) => Err(ApiError::rate_limited(refusal.sentence(), refusal.retry_after())),
+            Verdict::Refused(refusal) => Err(refusal.into()),
         }
     }
 }

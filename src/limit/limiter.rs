@@ -2,11 +2,12 @@
 //! It never errors and never waits longer than the request's allowance; what goes wrong in here admits.
 
 use std::{
+    borrow::Cow,
     fmt,
     future::pending,
     panic::AssertUnwindSafe,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -17,11 +18,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Attempt, Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal, Verdict,
-    algorithm::Rule,
     backend::Switch,
     memory::{Memory, Reading},
+    policy::{Fail, Mode, Over, Policies, Policy, PolicySource, Profile},
     probe,
     redis::Hit,
+    refused::Refused,
     report,
 };
 use crate::clock::Clock;
@@ -29,26 +31,84 @@ use crate::clock::Clock;
 /// Between two sweeps of the memory.
 const SWEEP: Duration = Duration::from_mins(1);
 
+/// Mebibytes of the memory, when nobody says otherwise.
+const MEMORY_MB: usize = 16;
+
 /// Who asks the buckets. Clones share everything.
 #[derive(Clone)]
 pub struct Limiter(Arc<Parts>);
 
 struct Parts {
-    quotas: Quotas,
+    source: PolicySource,
+    policies: RwLock<Arc<Policies>>,
     memory: Memory,
+    refused: Refused,
     switch: Switch,
+    clock: Clock,
+    key: Option<[u8; 32]>,
     by_memory: AtomicU64,
     panics: AtomicU64,
 }
 
+/// What a limiter is made of.
+#[derive(Debug)]
+pub struct Setup {
+    pub source: PolicySource,
+    /// As read from the source.
+    pub policies: Policies,
+    pub redis: Option<RedisAddress>,
+    pub memory_mb: usize,
+    /// With which keys are digested, when they are (`RATE_LIMIT_HASH_KEYS`).
+    pub key: Option<[u8; 32]>,
+}
+
+impl Setup {
+    /// The reference's profile, with these quotas.
+    pub fn reference(quotas: Quotas, redis: Option<RedisAddress>) -> Self {
+        let source = PolicySource { quotas, ..PolicySource::default() };
+        let policies = Policies::of_profile(Profile::Reference, &quotas);
+        Self { source, policies, redis, memory_mb: MEMORY_MB, key: None }
+    }
+}
+
+/// One question of a decision.
+struct Ask<'a> {
+    charge: &'a Charge,
+    policy: Arc<Policy>,
+    key: Cow<'a, str>,
+}
+
+impl Ask<'_> {
+    fn hit(&self) -> Hit<'_> {
+        let Policy { rule, cost, mode, .. } = *self.policy;
+        Hit { key: &self.key, rule, cost, goes_on: mode == Mode::Shadow }
+    }
+}
+
+/// What one ask met.
+enum Met {
+    Counted(Reading),
+    /// Nothing counted it, on purpose.
+    Open,
+    Closed,
+}
+
 impl Limiter {
-    /// A limiter on memory; [`Limiter::begin`] and [`Limiter::run`] bring it to Redis.
+    /// A limiter of the reference's profile on memory; [`Limiter::begin`] and [`Limiter::run`] bring it to Redis.
     pub fn new(quotas: Quotas, redis: Option<RedisAddress>, clock: Clock) -> Self {
-        let memory = Memory::new(clock.clone());
+        Self::with(Setup::reference(quotas, redis), clock)
+    }
+
+    /// A limiter on memory.
+    pub fn with(setup: Setup, clock: Clock) -> Self {
         Self(Arc::new(Parts {
-            quotas,
-            memory,
-            switch: Switch::new(redis, clock),
+            memory: Memory::new(clock.clone(), setup.memory_mb, setup.source.profile.journal_percent()),
+            source: setup.source,
+            policies: RwLock::new(Arc::new(setup.policies)),
+            refused: Refused::new(),
+            switch: Switch::new(setup.redis, clock.clone()),
+            clock,
+            key: setup.key,
             by_memory: AtomicU64::new(0),
             panics: AtomicU64::new(0),
         }))
@@ -75,49 +135,182 @@ impl Limiter {
     }
 
     async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
-        for (charge, reading) in charges.iter().zip(self.ask(charges, attempt).await) {
-            attempt.record(charge.bucket(), &reading);
-            if !reading.admitted {
-                if reading.first_refusal {
-                    report::refusal(charge, reading.rest, client, route, attempt);
+        let policies = self.policies();
+        if policies.networks.always(client) {
+            return Verdict::Admitted;
+        }
+        let asks: Vec<Ask<'_>> = charges.iter().filter_map(|charge| self.question(charge, &policies)).collect();
+        let mut asked = 0;
+        while asked < asks.len() {
+            let open = &asks[asked..];
+            let met = self.ask(open, attempt).await;
+            if met.is_empty() {
+                break;
+            }
+            asked += met.len();
+            for (ask, met) in open.iter().zip(met) {
+                if let Some(refusal) = Self::weigh(ask, &met, client, route, attempt) {
+                    return Verdict::Refused(refusal);
                 }
-                return Verdict::Refused(Refusal::new(charge.bucket(), reading.rest));
             }
         }
         Verdict::Admitted
     }
 
-    /// One reading per bucket that was asked: all of them, or up to the first refusal.
-    async fn ask(&self, charges: &[Charge], attempt: &Attempt) -> Vec<Reading> {
-        let hits: Vec<Hit<'_>> = charges.iter().map(|charge| (charge.key(), self.rule(charge))).collect();
-        if hits.is_empty() {
+    fn question<'a>(&self, charge: &'a Charge, policies: &Policies) -> Option<Ask<'a>> {
+        let policy = charge.policy().or_else(|| policies.of(charge.bucket()))?;
+        if policy.mode == Mode::Off {
+            return None;
+        }
+        let suffix = policy.rule.algorithm.suffix();
+        let key = match (&self.0.key, suffix) {
+            (None, "") => Cow::Borrowed(charge.key()),
+            (None, _) => Cow::Owned([charge.key(), suffix].concat()),
+            (Some(key), _) => Cow::Owned(charge.digested(key) + suffix),
+        };
+        Some(Ask { charge, policy: Arc::clone(policy), key })
+    }
+
+    /// The key under which a charge is counted now; `None` when its policy is off.
+    pub fn stored_key(&self, charge: &Charge) -> Option<String> {
+        self.question(charge, &self.policies()).map(|ask| ask.key.into_owned())
+    }
+
+    /// Notes what was met, and tells whether it ends the request.
+    fn weigh(ask: &Ask<'_>, met: &Met, client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Refusal> {
+        let policy = &ask.policy;
+        let reading = match met {
+            Met::Counted(reading) => reading,
+            Met::Open => return None,
+            Met::Closed => return Some(Refusal::unavailable(policy.bucket)),
+        };
+        let mut refused = !reading.admitted && policy.mode == Mode::Enforce;
+        if refused && let Some(hook) = &policy.on_limit {
+            let (request_id, wait) = (attempt.request_id(), reading.rest);
+            refused = !hook.admits(&Over { policy, client, route, request_id, wait });
+        }
+        if policy.headers {
+            attempt.record(policy, reading, refused);
+        }
+        if reading.first_refusal {
+            report::refusal(ask.charge, policy, reading.rest, client, route, attempt);
+        }
+        refused.then(|| Refusal::new(policy.bucket, reading.rest))
+    }
+
+    /// What each ask met: all of them, or up to the first that refuses.
+    async fn ask(&self, asks: &[Ask<'_>], attempt: &Attempt) -> Vec<Met> {
+        if asks.is_empty() {
             return Vec::new();
         }
-        let memory = &self.0.memory;
-        if let Some(outcomes) = self.0.switch.ask(&hits, attempt).await {
-            return hits.iter().zip(&outcomes).map(|((key, rule), seen)| memory.keep_warm(key, *rule, seen)).collect();
+        if self.0.switch.address.is_none() {
+            return self.ask_memory(asks, false);
         }
-        self.0.by_memory.fetch_add(1, Relaxed);
-        let mut readings = Vec::with_capacity(hits.len());
-        for (key, rule) in hits {
-            let reading = memory.hit(key, rule);
-            readings.push(reading);
-            if !reading.admitted {
+        // What this process knows to be refused is not asked again; what stands before it is.
+        let now = self.now();
+        let known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
+        let known = known.filter_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, now)?))).next();
+        let (open, known) = match known {
+            Some((index, reading)) if self.backend() == Backend::Redis => (&asks[..index], Some(reading)),
+            _ => (asks, None),
+        };
+        let mut met = match self.ask_redis(open, attempt).await {
+            Some(met) => met,
+            None => self.ask_memory(open, true),
+        };
+        if met.len() == open.len()
+            && let Some(reading) = known
+        {
+            met.push(Met::Counted(reading));
+        }
+        met
+    }
+
+    async fn ask_redis(&self, asks: &[Ask<'_>], attempt: &Attempt) -> Option<Vec<Met>> {
+        if asks.is_empty() {
+            return Some(Vec::new());
+        }
+        let hits: Vec<Hit<'_>> = asks.iter().map(Ask::hit).collect();
+        let seen = self.0.switch.ask(&hits, attempt).await?;
+        let now = self.now();
+        let note = |(hit, seen): (&Hit<'_>, &super::memory::Seen)| {
+            let reading = self.0.memory.keep_warm(hit.key, hit.rule, hit.cost, seen);
+            if !reading.admitted && reading.remaining == 0 {
+                self.0.refused.keep(hit.key, reading.rest, now);
+            }
+            Met::Counted(reading)
+        };
+        Some(hits.iter().zip(&seen).map(note).collect())
+    }
+
+    /// Lets memory decide. `instead` of Redis, each policy has its own idea of that.
+    fn ask_memory(&self, asks: &[Ask<'_>], instead: bool) -> Vec<Met> {
+        if !asks.is_empty() {
+            self.0.by_memory.fetch_add(1, Relaxed);
+        }
+        let mut all = Vec::with_capacity(asks.len());
+        for ask in asks {
+            let policy = &ask.policy;
+            let met = match policy.fail {
+                Fail::Open if instead => Met::Open,
+                Fail::Closed if instead && policy.mode == Mode::Enforce => Met::Closed,
+                _ => Met::Counted(self.0.memory.hit(&ask.key, policy.rule, policy.cost)),
+            };
+            let ends = match &met {
+                Met::Open => false,
+                Met::Closed => true,
+                Met::Counted(reading) => !reading.admitted && policy.mode != Mode::Shadow,
+            };
+            all.push(met);
+            if ends {
                 break;
             }
         }
-        readings
+        all
     }
 
-    fn rule(&self, charge: &Charge) -> Rule {
-        let bucket = charge.bucket();
-        let window = u64::try_from(bucket.window().as_micros()).unwrap_or(u64::MAX);
-        Rule { quota: bucket.quota(&self.0.quotas), window }
+    /// The policies that hold now.
+    pub fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.0.policies.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The quotas it decides by.
+    /// Whether a client's network is never admitted.
+    pub fn shuts_out(&self, client: &ClientIp) -> Option<Refusal> {
+        self.policies().networks.never(client).then(Refusal::network)
+    }
+
+    /// Reads the policies again, and keeps the old ones when there is a fault or `check` finds one. Counts go on.
+    pub fn reload(&self, check: impl FnOnce(&Policies) -> Vec<String>) {
+        let Some(path) = &self.0.source.path else { return };
+        let sound = |policies: Policies| {
+            let faults = check(&policies);
+            if faults.is_empty() { Ok(policies) } else { Err(faults) }
+        };
+        match self.0.source.load().and_then(sound) {
+            Ok(policies) => {
+                *self.0.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+                tracing::info!(path = %path.display(), "Rate limit policies read again");
+            }
+            Err(faults) => {
+                for fault in faults {
+                    tracing::error!(path = %path.display(), "Rate limit policies refused, the old ones stay: {fault}");
+                }
+            }
+        }
+    }
+
+    /// Forgets the refusals that this process answers by itself. Counts stay.
+    pub fn forget(&self) {
+        self.0.refused.forget();
+    }
+
+    fn now(&self) -> u64 {
+        u64::try_from(self.0.clock.monotonic().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// The quotas that variables set.
     pub fn quotas(&self) -> &Quotas {
-        &self.0.quotas
+        &self.0.source.quotas
     }
 
     /// The store that decides now.
@@ -140,9 +333,14 @@ impl Limiter {
         self.0.panics.load(Relaxed)
     }
 
-    /// How many running windows the memory had to give up for lack of room.
+    /// How many entries that still said something the memory had to give up for lack of room.
     pub fn evicted(&self) -> u64 {
         self.0.memory.evicted()
+    }
+
+    /// How many entries the memory holds, ended ones included until they are swept.
+    pub fn held(&self) -> usize {
+        self.0.memory.len()
     }
 
     /// Watches Redis and sweeps the memory until cancelled.

@@ -14,21 +14,27 @@ mod client;
 pub mod extract;
 mod fault;
 pub mod headers;
+mod hit;
+mod journal;
 mod limiter;
 pub mod memory;
+pub mod policy;
 mod probe;
 mod redis;
+mod refused;
 mod report;
+mod table;
 mod verdict;
 
 pub use self::{
     admission::Admission,
     attempt::Attempt,
     backend::{Backend, RedisState},
-    bucket::{Bucket, MailScope, Quotas},
+    bucket::{Bucket, MailScope, PolicyId, Quotas},
     charge::Charge,
     client::{ClientIp, Prefixes},
-    limiter::Limiter,
+    hit::{Hit, Who},
+    limiter::{Limiter, Setup},
     redis::RedisAddress,
-    verdict::{Refusal, Verdict},
+    verdict::{Because, Refusal, Verdict},
 };

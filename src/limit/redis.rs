@@ -10,8 +10,9 @@ use redis::{
 use tokio::time::timeout;
 
 use super::{
-    algorithm::{Outcome, Rule},
+    algorithm::{Algorithm, Outcome, Rule},
     fault::Fault,
+    memory::Seen,
 };
 
 /// Longest that connecting may take, name resolution, TLS and login included.
@@ -23,7 +24,10 @@ pub(super) const IN_FLIGHT: usize = 512;
 /// The key of the probe's write: inside `rate_limit:`, so that an ACL for the limiter's keys covers it.
 const CANARY: &str = "rate_limit:canary";
 
-static FIXED: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("fixed.lua")));
+static DECIDE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("decide.lua")));
+
+/// Integers that the script answers for each bucket.
+const ANSWERS: usize = 6;
 
 /// Where Redis is, and how to log in. It never prints itself.
 #[derive(Clone)]
@@ -88,8 +92,15 @@ fn unusable(_: RedisError) -> String {
     String::from("is not an address that Redis can be reached at")
 }
 
-/// One hit to charge: the key and its rule.
-pub(super) type Hit<'a> = (&'a str, Rule);
+/// One hit to charge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hit<'a> {
+    pub(super) key: &'a str,
+    pub(super) rule: Rule,
+    pub(super) cost: u32,
+    /// Whether the buckets behind it are asked although it refuses.
+    pub(super) goes_on: bool,
+}
 
 /// The open connection. Clones share it.
 #[derive(Clone)]
@@ -116,15 +127,15 @@ impl Wire {
 
     /// Writes what a decision writes, to a key of its own. It also loads the script, before the first request needs it.
     pub(super) async fn write_canary(&self) -> Result<(), Fault> {
-        let rule = Rule { quota: u32::MAX, window: 1_000_000 };
-        self.decide(&[(CANARY, rule)]).await.map(|_| ())
+        let rule = Rule::new(Algorithm::Fixed, u32::MAX, 1_000_000);
+        self.decide(&[Hit { key: CANARY, rule, cost: 1, goes_on: false }]).await.map(|_| ())
     }
 
     /// Charges the hits in order until one is refused; answers for those that were asked.
-    pub(super) async fn decide(&self, hits: &[Hit<'_>]) -> Result<Vec<Outcome>, Fault> {
+    pub(super) async fn decide(&self, hits: &[Hit<'_>]) -> Result<Vec<Seen>, Fault> {
         let answer = match self.call(hits).await {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                FIXED.prepare_invoke().load_async(&mut self.0.clone()).await?;
+                DECIDE.prepare_invoke().load_async(&mut self.0.clone()).await?;
                 self.call(hits).await?
             }
             other => other?,
@@ -134,30 +145,46 @@ impl Wire {
 
     async fn call(&self, hits: &[Hit<'_>]) -> Result<Vec<i64>, RedisError> {
         let mut call = cmd("EVALSHA");
-        call.arg(FIXED.get_hash()).arg(hits.len());
-        for (key, _) in hits {
-            call.arg(*key);
+        call.arg(DECIDE.get_hash()).arg(hits.len());
+        for hit in hits {
+            call.arg(hit.key);
         }
-        for (_, rule) in hits {
-            call.arg(rule.quota).arg(rule.window / 1000);
+        for Hit { rule, cost, goes_on, .. } in hits {
+            call.arg(rule.algorithm.name()).arg(rule.quota).arg(rule.window).arg(rule.burst).arg(*cost);
+            call.arg(u8::from(*goes_on));
         }
         call.query_async(&mut self.0.clone()).await
     }
 }
 
-/// The script's triples (admitted, count, rest in ms) as outcomes; `None` when they are not what `fixed.lua` says.
-fn read(hits: &[Hit<'_>], answer: &[i64]) -> Option<Vec<Outcome>> {
-    let mut outcomes = Vec::with_capacity(hits.len());
-    for ((_, rule), triple) in hits.iter().zip(answer.chunks(3)) {
-        let &[admitted, count, rest] = triple else {
+/// The script's integers as what was seen; `None` when they are not what `decide.lua` says.
+fn read(hits: &[Hit<'_>], answer: &[i64]) -> Option<Vec<Seen>> {
+    let (now, answer) = answer.split_last()?;
+    let now = u64::try_from(*now).ok()?;
+    let mut seen = Vec::with_capacity(hits.len());
+    for (hit, one) in hits.iter().zip(answer.chunks(ANSWERS)) {
+        let &[admitted, remaining, rest, at, one, two] = one else {
             return None;
         };
-        let count = u32::try_from(count).ok()?;
-        let rest = u64::try_from(rest).ok()?.saturating_mul(1000);
-        let admitted = admitted == 1;
-        let remaining = if admitted { rule.quota.saturating_sub(count) } else { 0 };
-        outcomes.push(Outcome { admitted, remaining, rest: rest.max(1) });
+        let state = [u64::try_from(at).ok()?, u64::try_from(one).ok()?, u64::try_from(two).ok()?];
+        let remaining = u32::try_from(remaining).ok()?;
+        let rest = u64::try_from(rest).ok()?.max(1);
+        let outcome = Outcome { admitted: admitted == 1, remaining, rest, fresh: fresh(hit.rule, rest, state, now) };
+        seen.push(Seen { outcome, state, now });
     }
-    let complete = outcomes.len() == hits.len() || outcomes.last().is_some_and(|last| !last.admitted);
-    complete.then_some(outcomes)
+    let ended = seen.last().zip(hits.get(seen.len().wrapping_sub(1)));
+    let complete = seen.len() == hits.len() || ended.is_some_and(|(last, hit)| !last.outcome.admitted && !hit.goes_on);
+    complete.then_some(seen)
+}
+
+/// When the state says no more than no state, in microseconds from now.
+fn fresh(rule: Rule, rest: u64, [at, counted, _]: [u64; 3], now: u64) -> u64 {
+    let until = match rule.algorithm {
+        Algorithm::Fixed => return rest,
+        Algorithm::Log => at.saturating_add(rule.window),
+        Algorithm::Sliding | Algorithm::SlidingEpoch => at.saturating_add(2 * rule.window),
+        Algorithm::Gcra => at.saturating_add(1),
+        Algorithm::Bucket => at.saturating_add(counted.div_ceil(u64::from(rule.quota.max(1)))),
+    };
+    until.saturating_sub(now).max(1)
 }

@@ -32,7 +32,7 @@ impl Volumetric {
         }
         match limiter.decide(&charges, client, "/api/*", attempt).await {
             Verdict::Admitted => Ok(()),
-            Verdict::Refused(refusal) => Err(ApiError::flooded(refusal.retry_after())),
+            Verdict::Refused(refusal) => Err(refusal.into()),
         }
     }
 }

@@ -7,7 +7,7 @@ use super::{Proven, Sessions, Visitor, store, token::TokenError};
 use crate::{
     error::{ApiError, ErrorCode},
     extract::{Describe, Rule},
-    limit::ClientIp,
+    limit::{ClientIp, Who, extract::RoutePolicies},
 };
 
 /// A caller with a live session of an active account.
@@ -34,6 +34,10 @@ where
         let account = owner.ok_or_else(|| refuse(ErrorCode::AccessTokenInvalid))?;
         if !account.is_active {
             return Err(ApiError::new(ErrorCode::AccountDisabled));
+        }
+        if let Some(policies) = RoutePolicies::of(&parts.extensions, &parts.method) {
+            let user = account.id.to_string();
+            policies.charge(Who { user: Some(&user), ..Who::default() }, false).await?;
         }
         Ok(Self(Proven { session_id: claims.sid, workspace_id: claims.wid, account }))
     }
