@@ -10,9 +10,11 @@ pub mod app;
 pub mod middleware;
 
 // The rooms.
+pub mod address;
 pub mod health;
 pub mod password;
 pub mod profile;
+pub mod screens;
 
 pub mod session;
 
@@ -23,6 +25,7 @@ pub mod error;
 pub mod extract;
 
 // The cellar.
+pub mod audit;
 pub mod limit;
 pub mod mail;
 pub mod store;

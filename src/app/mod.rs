@@ -15,6 +15,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
+    account::{Holdings, PasswordProof},
+    address::{self, Addresses},
     clock::Clock,
     config::{Environment, Settings},
     health::{self, Health},
@@ -24,7 +26,7 @@ use crate::{
     password::{Hashing, Passwords},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{Sessions, Signer, cookie},
+    session::{self, Devices, Sessions, Signer, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -74,31 +76,52 @@ impl App {
         limiter.begin().await;
         let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
         let production = settings.environment == Environment::Production;
-        let sessions = Sessions::new(
-            db.clone(),
-            clock.clone(),
-            entropy.clone(),
-            Arc::new(signer),
-            settings.accounts.lifetimes,
-            cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
-        );
+        let sessions = Sessions::new(session::Parts {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            signer: Arc::new(signer),
+            lifetimes: settings.accounts.lifetimes,
+            cookie: cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
+            devices: Devices::new(&secrets.current, secrets.previous.as_ref()),
+            post: post.clone(),
+        });
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let hashing = Hashing::new(cores, entropy.clone())?;
+        let tickets = Tickets::new(clock.clone(), entropy.clone());
+        let proof = PasswordProof::new(hashing.clone());
         let passwords = Passwords {
             db: db.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            tickets: Tickets::new(clock.clone(), entropy.clone()),
-            post,
-            hashing: Hashing::new(cores, entropy.clone())?,
+            tickets: tickets.clone(),
+            post: post.clone(),
+            hashing,
             sessions: sessions.clone(),
-            frontend: settings.links.frontend,
+            frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
         let state = AppState {
             limiter: limiter.clone(),
-            sessions,
             passwords: passwords.clone(),
-            profiles: Profiles { db: db.clone() },
+            profiles: Profiles {
+                db: db.clone(),
+                clock: clock.clone(),
+                entropy: entropy.clone(),
+                post: post.clone(),
+                proof: proof.clone(),
+                holdings: holdings(&db),
+            },
+            addresses: Addresses {
+                db: db.clone(),
+                clock: clock.clone(),
+                tickets,
+                post,
+                sessions: sessions.clone(),
+                proof,
+                frontend: settings.links.frontend,
+            },
+            sessions,
             health: Health::new(health::Parts {
                 db: db.clone(),
                 limiter: limiter.clone(),
@@ -109,7 +132,8 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (router, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) =
+            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
         let misplaced = policies::faults(&limiter.policies(), &routes);
         if !misplaced.is_empty() {
             return Err(format!("RATE_LIMIT_POLICIES {}", misplaced.join("; ")));
@@ -128,7 +152,7 @@ impl App {
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self { house: House::new(corridor, router), routes, db, courier, limiter, passwords, clock })
+        Ok(Self { house: House::new(corridor, rooms), routes, db, courier, limiter, passwords, clock })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.
@@ -166,4 +190,9 @@ impl App {
         }
         tracing::info!("Stopped");
     }
+}
+
+/// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
+fn holdings(db: &Database) -> Holdings {
+    Holdings::default().with(session::overview::Everything(db.clone())).with(address::Wishes(db.clone()))
 }

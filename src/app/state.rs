@@ -2,7 +2,9 @@
 
 use axum::extract::FromRef;
 
-use crate::{health::Health, limit::Limiter, password::Passwords, profile::Profiles, session::Sessions};
+use crate::{
+    address::Addresses, health::Health, limit::Limiter, password::Passwords, profile::Profiles, session::Sessions,
+};
 
 /// The parts that handlers may ask for.
 #[derive(Clone, Debug)]
@@ -11,6 +13,7 @@ pub struct AppState {
     pub sessions: Sessions,
     pub passwords: Passwords,
     pub profiles: Profiles,
+    pub addresses: Addresses,
     pub health: Health,
 }
 
@@ -29,5 +32,6 @@ parts! {
     sessions: Sessions,
     passwords: Passwords,
     profiles: Profiles,
+    addresses: Addresses,
     health: Health,
 }

@@ -1,5 +1,6 @@
 //! The commands of the binary.
 
+pub mod audit;
 mod dev;
 mod serve;
 
@@ -29,6 +30,8 @@ enum Command {
     Dev,
     /// Bring the database's schema up to date and exit
     Migrate,
+    /// Show what happened to accounts, oldest first
+    Audit(audit::Wanted),
 }
 
 /// Runs the command that the arguments name.
@@ -46,6 +49,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Serve => serve::run(read(&variables)?).await,
             Command::Dev => dev::run(&mut variables).await,
             Command::Migrate => migrate(&variables).await,
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await,
         }
     });
     match outcome {
@@ -60,11 +64,17 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
 }
 
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
-    let url = variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db");
-    let db = Database::open(url).await.map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    let db = Database::open(database_url(variables))
+        .await
+        .map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())
+}
+
+/// The database of a command that needs no other setting.
+fn database_url(variables: &Variables) -> &str {
+    variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db")
 }
 
 #[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]

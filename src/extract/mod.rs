@@ -4,6 +4,7 @@
 pub mod field;
 pub mod fields;
 pub mod json;
+pub mod path;
 pub mod query;
 pub mod rule;
 

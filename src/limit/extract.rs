@@ -9,7 +9,10 @@ use http::{Extensions, Method};
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
 use crate::{
     error::ApiError,
-    extract::{Describe, FromFields, Rule, json},
+    extract::{
+        Describe, FromFields, Rule,
+        json::{self, Decoded},
+    },
 };
 
 /// Marks an admission by the bucket of path and address.
@@ -60,13 +63,9 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
-        let policies = RoutePolicies::of(request.extensions(), request.method());
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
-        visit.charge(&limiter, Charge::auth_email(M::SCOPE, body.mailbox())).await?;
-        if let Some(policies) = policies {
-            policies.charge(Who { mailbox: Some(body.mailbox()), ..Who::default() }, false).await?;
-        }
-        Ok(Self(Admission::granted(), body))
+        let admission = visit.admit(&limiter, body.mailbox()).await?;
+        Ok(Self(admission, body))
     }
 }
 
@@ -115,25 +114,79 @@ impl RoutePolicies {
 }
 
 /// Who asks for what, as the corridor and the router noted it.
-struct Visit {
+#[derive(Debug)]
+pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
+    policies: Option<RoutePolicies>,
 }
 
 impl Visit {
-    fn of(request: &Request) -> Result<Self, ApiError> {
+    /// Reads the notes of a request.
+    ///
+    /// # Errors
+    /// 500 when the request did not walk the corridor, which is a defect.
+    pub fn of(request: &Request) -> Result<Self, ApiError> {
         let extensions = request.extensions();
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
+            policies: RoutePolicies::of(extensions, request.method()),
         })
     }
 
+    /// Charges a mailbox alone, for a route that a session guards; `email` in its canonical form.
+    ///
+    /// # Errors
+    /// 429 when the mailbox has had enough.
+    pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
+        self.charge(limiter, Charge::auth_email(M::SCOPE, email)).await?;
+        if let Some(policies) = &self.policies {
+            policies.charge(Who { mailbox: Some(email), ..Who::default() }, false).await?;
+        }
+        Ok(Admission::granted())
+    }
+
+    /// Charges a sign-in: the path, then the account that the body names. A browser that the account knows does not
+    /// count against the account, and what the path refuses it may still do within a budget of its own, so that nobody
+    /// can lock an owner out by spending an address or an account. `device` finds the id of a known browser.
+    ///
+    /// # Errors
+    /// 429 when the path, or the account, has had enough; 422 for faulty fields.
+    pub async fn admit_sign_in<T: FromFields + Addressed>(
+        &self,
+        limiter: &Limiter,
+        body: Decoded,
+        device: Option<&str>,
+    ) -> Result<(Admission<PerPath>, T), ApiError> {
+        let by_path = self.ask(limiter, Charge::auth(self.route.as_str(), &self.client)).await;
+        if let Verdict::Refused(refusal) = by_path {
+            self.let_in(limiter, device).await.ok_or(refusal)?;
+        }
+        let body: T = json::read(body)?;
+        if device.is_none() {
+            self.charge(limiter, Charge::account(body.mailbox())).await?;
+        }
+        Ok((Admission::granted(), body))
+    }
+
+    /// Whether a known device's own budget lets a refused sign-in pass.
+    async fn let_in(&self, limiter: &Limiter, device: Option<&str>) -> Option<()> {
+        let charge = Charge::device(device?);
+        // A budget that is off knows nobody.
+        limiter.stored_key(&charge)?;
+        matches!(self.ask(limiter, charge).await, Verdict::Admitted).then_some(())
+    }
+
+    async fn ask(&self, limiter: &Limiter, charge: Charge) -> Verdict {
+        limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await
+    }
+
     async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {
-        match limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await {
+        match self.ask(limiter, charge).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),
         }

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Attempt, Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal, Verdict,
-    backend::Switch,
+    backend::{Lease, Switch},
     memory::{Memory, Reading},
     policy::{Fail, Mode, Over, Policies, Policy, PolicySource, Profile},
     probe,
@@ -297,6 +297,21 @@ impl Limiter {
                 }
             }
         }
+    }
+
+    /// One step with a lease; `None` while Redis is away.
+    pub(super) async fn lease(&self, lease: &Lease<'_>) -> Option<bool> {
+        self.0.switch.lease(lease).await
+    }
+
+    /// Whether a Redis is configured.
+    pub fn has_redis(&self) -> bool {
+        self.0.switch.address.is_some()
+    }
+
+    /// With which keys are digested.
+    pub(super) fn key(&self) -> Option<&[u8; 32]> {
+        self.0.key.as_ref()
     }
 
     /// Forgets the refusals that this process answers by itself. Counts stay.

@@ -23,7 +23,9 @@ mod probe;
 mod redis;
 mod refused;
 mod report;
+pub mod slots;
 mod table;
+mod turns;
 mod verdict;
 
 pub use self::{
@@ -36,5 +38,6 @@ pub use self::{
     hit::{Hit, Who},
     limiter::{Limiter, Setup},
     redis::RedisAddress,
+    turns::{Turn, Turns},
     verdict::{Because, Refusal, Verdict},
 };

@@ -11,6 +11,7 @@ use tokio::time::timeout;
 
 use super::{
     algorithm::{Algorithm, Outcome, Rule},
+    backend::Lease,
     fault::Fault,
     memory::Seen,
 };
@@ -25,6 +26,8 @@ pub(super) const IN_FLIGHT: usize = 512;
 const CANARY: &str = "rate_limit:canary";
 
 static DECIDE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("decide.lua")));
+
+static SLOTS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("slots.lua")));
 
 /// Integers that the script answers for each bucket.
 const ANSWERS: usize = 6;
@@ -129,6 +132,14 @@ impl Wire {
     pub(super) async fn write_canary(&self) -> Result<(), Fault> {
         let rule = Rule::new(Algorithm::Fixed, u32::MAX, 1_000_000);
         self.decide(&[Hit { key: CANARY, rule, cost: 1, goes_on: false }]).await.map(|_| ())
+    }
+
+    /// One step with a lease.
+    pub(super) async fn lease(&self, lease: &Lease<'_>) -> Result<bool, Fault> {
+        let Lease { key, step, token, limit, ttl } = *lease;
+        let mut call = SLOTS.key(key);
+        call.arg(step).arg(token).arg(limit).arg(ttl);
+        Ok(call.invoke_async::<i64>(&mut self.0.clone()).await? == 1)
     }
 
     /// Charges the hits in order until one is refused; answers for those that were asked.

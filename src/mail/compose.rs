@@ -46,6 +46,10 @@ impl Composer {
         let name = to.name.and_then(presentable_name);
         let greeting = name.as_deref().map(unlinked);
         let lifetime = letter.lifetime().map(|lifetime| in_words(lifetime, to.language));
+        // An address would be made a link by mail programs; whoever asked for the change typed it.
+        let facts = letter
+            .facts()
+            .map(|fact| fact.map(|text| if text.contains('@') { unlinked(text) } else { text.to_owned() }));
         let wording = self
             .templates
             .write(
@@ -55,6 +59,7 @@ impl Composer {
                     name: greeting.as_deref(),
                     product: self.from.product(),
                     links,
+                    facts: facts.each_ref().map(Option::as_deref),
                     lifetime: lifetime.as_deref(),
                 },
             )
@@ -72,6 +77,7 @@ impl Composer {
         let message = String::from_utf8(message.formatted())
             .ok()
             .filter(|message| message.is_ascii())
+            .map(|message| folded(&message))
             .ok_or_else(|| Fault::defect("a composed mail is not ASCII"))?;
         let link = links[0].map(str::to_owned);
         Ok(Parcel { to: recipient, subject: wording.subject, link, message })
@@ -93,6 +99,13 @@ impl Composer {
 
 fn part(kind: ContentType, body: String) -> SinglePart {
     SinglePart::builder().header(kind).body(body)
+}
+
+/// The message with a fold between an encoded name and its address: the builder leaves the address on the name's line,
+/// which may be longer than the 76 characters that RFC 2047 allows there.
+fn folded(message: &str) -> String {
+    let (headers, body) = message.split_once("\r\n\r\n").unwrap_or((message, ""));
+    format!("{}\r\n\r\n{body}", headers.replace("?= <", "?=\r\n <"))
 }
 
 /// A typed name as one line of text of bounded length, or `None` when nothing is left of it. Line breaks end headers;

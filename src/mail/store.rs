@@ -55,7 +55,7 @@ pub(super) async fn insert(tx: &mut Tx, id: Uuid, mail: &Posted<'_>, now: Timest
     .map(|_| ())
 }
 
-/// Takes the mail that has been due longest, until `until`. The conditions stand twice: PostgreSQL re-reads a row that another
+/// Takes the mail that has been due longest, until `until`. The conditions stand twice: `PostgreSQL` re-reads a row that another
 /// process changed meanwhile against the outer ones only.
 pub(super) async fn claim(db: &Database, now: Timestamp, until: Timestamp) -> Result<Option<Held>, Fault> {
     query!(
@@ -133,4 +133,24 @@ pub(super) async fn figures(db: &Database) -> Result<Figures, Fault> {
                 MIN(CASE WHEN state = 'queued' THEN created_at END) AS oldest
          FROM mail_outbox",
     )
+}
+
+/// A mail that waits, as its recipient may see it.
+#[derive(Clone, Debug, serde::Serialize, sqlx::FromRow)]
+pub struct Queued {
+    pub kind: String,
+    pub created_at: Timestamp,
+}
+
+pub(super) async fn queued_for(db: &Database, email: &str) -> Result<Vec<Queued>, Fault> {
+    query!(
+        read db,
+        all<Queued>,
+        "SELECT kind, created_at FROM mail_outbox WHERE recipient = $1 AND state <> 'void' ORDER BY created_at",
+        email,
+    )
+}
+
+pub(super) async fn forget(tx: &mut Tx, email: &str) -> Result<(), Fault> {
+    query!(in tx, execute, "DELETE FROM mail_outbox WHERE recipient = $1", email).map(|_| ())
 }

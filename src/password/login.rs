@@ -4,6 +4,7 @@
 use super::{Passwords, Refusal, field::CurrentPassword, hashing::Check};
 use crate::{
     account::{self, Email},
+    audit::{Act, Event},
     session::{Opened, SignedInBy, Visitor},
     store::retrying,
 };
@@ -24,17 +25,23 @@ impl Passwords {
         let password = credentials.password.as_str();
         let account = account::find_by_email(&self.db, credentials.email.as_str()).await?;
         let stored = account.as_ref().and_then(|account| account.password_hash.as_deref());
-        let check = self.hashing.check(password, stored).await?;
+        let hashing = self.hashing.on_behalf_of(&visitor.client);
+        let check = hashing.check(password, stored).await?;
         let (Some(account), Check::Right { outdated }) = (&account, check) else {
-            return Err(Refusal::WrongCredentials);
+            // Written for a known and an unknown address alike; the latter leaves its fingerprint only.
+            let event =
+                self.sign_in_event(visitor).naming(account.map(|account| account.id), credentials.email.as_str());
+            return self.refuse(Refusal::WrongCredentials, &event.refused("wrong credentials")).await;
         };
         if !account.is_active {
-            return Err(Refusal::Disabled);
+            let event = self.sign_in_event(visitor).on(account.id);
+            return self.refuse(Refusal::Disabled, &event.refused("account disabled")).await;
         }
         if !account.is_verified() {
-            return Err(Refusal::Unconfirmed);
+            let event = self.sign_in_event(visitor).on(account.id);
+            return self.refuse(Refusal::Unconfirmed, &event.refused("address unconfirmed")).await;
         }
-        let renewed = if outdated { Some(self.hashing.hash(password).await?) } else { None };
+        let renewed = if outdated { Some(hashing.hash(password).await?) } else { None };
         retrying(async || {
             let mut tx = self.db.begin().await?;
             // The password may have been changed or the account disabled while the hash ran.
@@ -50,5 +57,9 @@ impl Passwords {
             }
         })
         .await
+    }
+
+    fn sign_in_event<'a>(&self, visitor: &'a Visitor) -> Event<'a> {
+        Event::by(Act::SignIn, &visitor.client, self.clock.now())
     }
 }

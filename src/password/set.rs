@@ -4,6 +4,7 @@
 use super::{Passwords, Refusal, field::NewPassword};
 use crate::{
     account::{self, Account, FullName},
+    audit::{self, Act, Event},
     secret::Plain,
     session::{Opened, SignedInBy, Visitor},
     store::retrying,
@@ -24,7 +25,7 @@ impl Passwords {
     ) -> Result<Opened, Refusal> {
         let account = self.owner_of(token, Purpose::SetPassword).await?;
         check_open(&account)?;
-        let hash = self.acceptable(password, &account).await?;
+        let hash = self.acceptable(password, &account, &visitor.client).await?;
         retrying(|| self.write_first(token, &hash, name, visitor)).await
     }
 
@@ -51,6 +52,7 @@ impl Passwords {
         ticket::delete_others(&mut tx, account.id, Purpose::SetPassword).await?;
         self.sessions.revoke_all(&mut tx, account.id).await?;
         let account = account::find_in(&mut tx, account.id).await?.ok_or(Refusal::LinkInvalid)?;
+        audit::record(&mut tx, &Event::by(Act::PasswordSet, &visitor.client, now).on(account.id)).await?;
         let opened = self.sessions.open(&mut tx, &account, SignedInBy::SetPasswordLink, visitor).await?;
         tx.commit().await?;
         Ok(opened)

@@ -4,6 +4,7 @@
 
 mod client_ip;
 mod contract;
+mod devices;
 mod headers;
 mod keys;
 mod memory;
@@ -13,6 +14,8 @@ mod properties;
 mod redis;
 mod refused;
 mod server;
+mod slots;
+mod turns;
 mod twin;
 mod window;
 mod world;
