@@ -116,6 +116,11 @@ impl<S: Clone + Send + Sync + 'static> Plan<S> {
         self
     }
 
+    /// The list of the routes alone.
+    pub fn into_routes(self) -> Vec<Planned> {
+        self.routes
+    }
+
     /// The finished router and the list of its routes.
     ///
     /// # Errors

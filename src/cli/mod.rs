@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod dev;
+mod limits;
 mod serve;
 
 use std::process::ExitCode;
@@ -32,6 +33,11 @@ enum Command {
     Migrate,
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
+    /// Show and reset what the limiter has counted in Redis
+    #[command(subcommand)]
+    Limits(limits::Wanted),
+    /// Check settings, policies and what the service stands on
+    Doctor,
 }
 
 /// Runs the command that the arguments name.
@@ -46,16 +52,22 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let outcome = runtime.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
-            Command::Serve => serve::run(read(&variables)?).await,
-            Command::Dev => dev::run(&mut variables).await,
-            Command::Migrate => migrate(&variables).await,
-            Command::Audit(wanted) => audit::run(&wanted, &variables).await,
+            Command::Serve => serve::run(read(&variables)?).await.map(done),
+            Command::Dev => dev::run(&mut variables).await.map(done),
+            Command::Migrate => migrate(&variables).await.map(done),
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(done),
+            Command::Limits(wanted) => limits::run(&wanted, &read(&variables)?).await,
+            Command::Doctor => limits::doctor(read(&variables)?).await,
         }
     });
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(faults) => refuse(&faults),
     }
+}
+
+const fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 /// Every setting, or every fault.

@@ -72,6 +72,8 @@ pub struct ServerSettings {
     pub listen: ListenAddress,
     /// Host names that are served; empty: any.
     pub allowed_hosts: Vec<String>,
+    /// Where the metrics are read, when they are.
+    pub metrics: Option<String>,
     /// Whether the hosted screens are served.
     pub screens: bool,
 }
@@ -155,6 +157,10 @@ impl Settings {
         let server = ServerSettings {
             listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
             allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
+            metrics: reader.optional("METRICS_ADDR", |text| match listen_address(text)? {
+                ListenAddress::Tcp(address) => Ok(address),
+                ListenAddress::Unix(_) => Err(String::from("must be HOST:PORT")),
+            }),
             screens: reader.flag("HOSTED_SCREENS", false),
         };
         let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);

@@ -53,6 +53,10 @@ pub enum MailScope {
 }
 
 impl MailScope {
+    /// Every kind.
+    pub const ALL: &'static [Self] =
+        &[Self::MagicLink, Self::PasswordReset, Self::Verification, Self::Registration, Self::ChangeEmail, Self::Leave];
+
     /// Its part of the key.
     pub const fn name(self) -> &'static str {
         match self {

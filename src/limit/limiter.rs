@@ -19,7 +19,8 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Attempt, Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal, Verdict,
     backend::{Lease, Switch},
-    memory::{Memory, Reading},
+    memory::{Memory, Reading, Seen},
+    metrics::{Metrics, Standing},
     policy::{Fail, Mode, Over, Policies, Policy, PolicySource, Profile},
     probe,
     redis::Hit,
@@ -48,6 +49,7 @@ struct Parts {
     key: Option<[u8; 32]>,
     by_memory: AtomicU64,
     panics: AtomicU64,
+    metrics: Metrics,
 }
 
 /// What a limiter is made of.
@@ -87,7 +89,8 @@ impl Ask<'_> {
 
 /// What one ask met.
 enum Met {
-    Counted(Reading),
+    /// The reading, and who counted.
+    Counted(Reading, &'static str),
     /// Nothing counted it, on purpose.
     Open,
     Closed,
@@ -111,6 +114,7 @@ impl Limiter {
             key: setup.key,
             by_memory: AtomicU64::new(0),
             panics: AtomicU64::new(0),
+            metrics: Metrics::new(),
         }))
     }
 
@@ -149,7 +153,7 @@ impl Limiter {
             }
             asked += met.len();
             for (ask, met) in open.iter().zip(met) {
-                if let Some(refusal) = Self::weigh(ask, &met, client, route, attempt) {
+                if let Some(refusal) = self.weigh(ask, &met, client, route, attempt) {
                     return Verdict::Refused(refusal);
                 }
             }
@@ -173,22 +177,40 @@ impl Limiter {
 
     /// The key under which a charge is counted now; `None` when its policy is off.
     pub fn stored_key(&self, charge: &Charge) -> Option<String> {
-        self.question(charge, &self.policies()).map(|ask| ask.key.into_owned())
+        self.counted_as(charge).map(|(_, key)| key)
+    }
+
+    /// The policy and the key of a charge; `None` when its policy is off.
+    pub(super) fn counted_as(&self, charge: &Charge) -> Option<(Arc<Policy>, String)> {
+        let ask = self.question(charge, &self.policies())?;
+        Some((Arc::clone(&ask.policy), ask.key.into_owned()))
     }
 
     /// Notes what was met, and tells whether it ends the request.
-    fn weigh(ask: &Ask<'_>, met: &Met, client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Refusal> {
+    fn weigh(&self, ask: &Ask<'_>, met: &Met, client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Refusal> {
         let policy = &ask.policy;
-        let reading = match met {
-            Met::Counted(reading) => reading,
-            Met::Open => return None,
-            Met::Closed => return Some(Refusal::unavailable(policy.bucket)),
+        let (reading, store) = match met {
+            Met::Counted(reading, store) => (reading, *store),
+            Met::Open => {
+                self.0.metrics.decided(&policy.name, "admitted", "none");
+                return None;
+            }
+            Met::Closed => {
+                self.0.metrics.decided(&policy.name, "unavailable", "none");
+                return Some(Refusal::unavailable(policy.bucket));
+            }
         };
         let mut refused = !reading.admitted && policy.mode == Mode::Enforce;
         if refused && let Some(hook) = &policy.on_limit {
             let (request_id, wait) = (attempt.request_id(), reading.rest);
             refused = !hook.admits(&Over { policy, client, route, request_id, wait });
         }
+        let outcome = match (refused, reading.admitted, policy.mode) {
+            (true, ..) => "refused",
+            (false, false, Mode::Shadow) => "shadowed",
+            (false, ..) => "admitted",
+        };
+        self.0.metrics.decided(&policy.name, outcome, store);
         if policy.headers {
             attempt.record(policy, reading, refused);
         }
@@ -221,7 +243,7 @@ impl Limiter {
         if met.len() == open.len()
             && let Some(reading) = known
         {
-            met.push(Met::Counted(reading));
+            met.push(Met::Counted(reading, "process"));
         }
         met
     }
@@ -231,14 +253,16 @@ impl Limiter {
             return Some(Vec::new());
         }
         let hits: Vec<Hit<'_>> = asks.iter().map(Ask::hit).collect();
+        let asked = self.now();
         let seen = self.0.switch.ask(&hits, attempt).await?;
         let now = self.now();
-        let note = |(hit, seen): (&Hit<'_>, &super::memory::Seen)| {
+        self.0.metrics.waited(Duration::from_micros(now.saturating_sub(asked)));
+        let note = |(hit, seen): (&Hit<'_>, &Seen)| {
             let reading = self.0.memory.keep_warm(hit.key, hit.rule, hit.cost, seen);
             if !reading.admitted && reading.remaining == 0 {
                 self.0.refused.keep(hit.key, reading.rest, now);
             }
-            Met::Counted(reading)
+            Met::Counted(reading, "redis")
         };
         Some(hits.iter().zip(&seen).map(note).collect())
     }
@@ -254,12 +278,12 @@ impl Limiter {
             let met = match policy.fail {
                 Fail::Open if instead => Met::Open,
                 Fail::Closed if instead && policy.mode == Mode::Enforce => Met::Closed,
-                _ => Met::Counted(self.0.memory.hit(&ask.key, policy.rule, policy.cost)),
+                _ => Met::Counted(self.0.memory.hit(&ask.key, policy.rule, policy.cost), "memory"),
             };
             let ends = match &met {
                 Met::Open => false,
                 Met::Closed => true,
-                Met::Counted(reading) => !reading.admitted && policy.mode != Mode::Shadow,
+                Met::Counted(reading, _) => !reading.admitted && policy.mode != Mode::Shadow,
             };
             all.push(met);
             if ends {
@@ -356,6 +380,18 @@ impl Limiter {
     /// How many entries the memory holds, ended ones included until they are swept.
     pub fn held(&self) -> usize {
         self.0.memory.len()
+    }
+
+    /// The limiter's numbers as Prometheus reads them; `forwarded` counts headers that were not believed.
+    pub fn metrics(&self, forwarded: &[(&'static str, u64)]) -> String {
+        let standing = Standing {
+            backend: self.backend(),
+            redis: self.redis_state(),
+            evicted: self.evicted(),
+            held: self.held(),
+            panics: self.panics(),
+        };
+        self.0.metrics.render(&standing, forwarded)
     }
 
     /// Watches Redis and sweeps the memory until cancelled.

@@ -4,8 +4,9 @@
 use std::{fmt, sync::LazyLock, time::Duration};
 
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
-    RedisError, Script, ServerErrorKind, TlsCertificates, aio::MultiplexedConnection, cmd,
+    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, FromRedisValue, IntoConnectionInfo,
+    Pipeline, RedisConnectionInfo, RedisError, Script, ServerErrorKind, TlsCertificates, aio::MultiplexedConnection,
+    cmd,
 };
 use tokio::time::timeout;
 
@@ -109,6 +110,12 @@ pub(super) struct Hit<'a> {
 #[derive(Clone)]
 pub(super) struct Wire(MultiplexedConnection);
 
+impl fmt::Debug for Wire {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Wire(…)")
+    }
+}
+
 impl Wire {
     /// Connects and logs in.
     pub(super) async fn connect(address: &RedisAddress) -> Result<Self, Fault> {
@@ -132,6 +139,16 @@ impl Wire {
     pub(super) async fn write_canary(&self) -> Result<(), Fault> {
         let rule = Rule::new(Algorithm::Fixed, u32::MAX, 1_000_000);
         self.decide(&[Hit { key: CANARY, rule, cost: 1, goes_on: false }]).await.map(|_| ())
+    }
+
+    /// Runs one command of the operator's.
+    pub(super) async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, Fault> {
+        Ok(command.query_async(&mut self.0.clone()).await?)
+    }
+
+    /// Runs several.
+    pub(super) async fn pipe<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, Fault> {
+        Ok(commands.query_async(&mut self.0.clone()).await?)
     }
 
     /// One step with a lease.

@@ -30,6 +30,12 @@ const SECOND_BITS: u32 = 28;
 
 const SECOND: u64 = 1_000_000;
 
+/// Where a slot's notes say when it ends.
+const SECONDS: u64 = (1 << SECOND_BITS) - 1;
+
+/// Where they say how much of the budget is used.
+const SHARE: u64 = 0xff << (2 * SECOND_BITS);
+
 /// One client of one bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Slot {
@@ -99,12 +105,20 @@ impl Table {
 
     /// An empty slot, an ended one, or the one nearest to fresh: lowest share used, then soonest ended.
     fn make_room(&self, ways: &[Slot], seconds: u32) -> usize {
-        let free = ways.iter().position(|slot| slot.fingerprint == 0 || slot.entry().ends <= seconds);
-        free.unwrap_or_else(|| {
-            self.evicted.fetch_add(1, Relaxed);
-            let order = |slot: &Slot| (slot.entry().share, slot.entry().ends);
-            (0..ways.len()).min_by_key(|index| order(&ways[*index])).unwrap_or(0)
-        })
+        // Share and end of each, in the order in which they make way.
+        let (mut victim, mut nearest) = (0, u64::MAX);
+        for (index, slot) in ways.iter().enumerate() {
+            let ends = slot.notes & SECONDS;
+            if slot.fingerprint == 0 || ends <= u64::from(seconds) {
+                return index;
+            }
+            let order = slot.notes & SHARE | ends;
+            if order < nearest {
+                (victim, nearest) = (index, order);
+            }
+        }
+        self.evicted.fetch_add(1, Relaxed);
+        victim
     }
 
     /// Empties the slot of a key.

@@ -9,7 +9,6 @@ pub mod overview;
 mod refresh;
 mod revoke;
 pub mod routes;
-mod sign_in;
 mod signature;
 mod store;
 pub mod token;
@@ -21,11 +20,10 @@ use uuid::Uuid;
 
 pub use self::{
     device::Devices,
-    extract::{CurrentSession, LimitedSession, OwnMailbox},
+    extract::{CurrentSession, LimitedSession, LimitedSignIn, OwnMailbox},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,
-    sign_in::LimitedSignIn,
     store::sweep,
     token::Signer,
 };

@@ -7,6 +7,7 @@ use std::{
     collections::HashMap,
     fmt,
     hash::{BuildHasher, RandomState},
+    pin::pin,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::Relaxed},
@@ -16,7 +17,7 @@ use std::{
 
 use tokio::{
     sync::{Mutex as Line, Notify},
-    time::{Instant, timeout_at},
+    time::{sleep, timeout},
 };
 
 pub use self::held::{Held, Slot};
@@ -105,28 +106,26 @@ impl Slots {
     /// 429 for a client that has too much running, 503 when the shared slots are taken or nothing can be counted.
     pub async fn take(&self, key: &str) -> Result<Slot, ApiError> {
         let (parts, place) = (&self.0, self.0.place(key));
-        let until = Instant::now() + parts.policy.wait;
-        if parts.waiting.fetch_add(1, Relaxed) >= LINE_MAX && !parts.policy.wait.is_zero() {
-            parts.waiting.fetch_sub(1, Relaxed);
-            return Err(self.refusal());
+        // Whoever does not wait does not line up either.
+        if parts.policy.wait.is_zero() {
+            return self.once(key, &place).await;
         }
         let waiting = Waiting(&parts.waiting);
-        // Whoever does not wait does not line up either.
-        let head = if parts.policy.wait.is_zero() {
-            place.line.try_lock().ok()
-        } else {
-            timeout_at(until, place.line.lock()).await.ok()
-        };
-        let Some(_head) = head else {
-            return if parts.policy.wait.is_zero() { self.once(key, &place).await } else { Err(self.refusal()) };
+        if parts.waiting.fetch_add(1, Relaxed) >= LINE_MAX {
+            return Err(self.refusal());
+        }
+        let mut patience = pin!(sleep(parts.policy.wait));
+        let _head = tokio::select! {
+            head = place.line.lock() => head,
+            () = &mut patience => return Err(self.refusal()),
         };
         loop {
             match self.once(key, &place).await {
-                Err(refused) if Instant::now() >= until => return Err(refused),
-                Err(_) => {
-                    let again = (Instant::now() + ASK_AGAIN).min(until);
-                    let _ = timeout_at(again, place.given_back.notified()).await;
-                }
+                Err(refused) if patience.is_elapsed() => return Err(refused),
+                Err(_) => tokio::select! {
+                    _ = timeout(ASK_AGAIN, place.given_back.notified()) => {}
+                    () = &mut patience => {}
+                },
                 Ok(slot) => {
                     drop(waiting);
                     return Ok(slot);

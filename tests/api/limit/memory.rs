@@ -110,8 +110,8 @@ fn ended_entries_make_room_first() {
 
 #[test]
 fn five_thousand_refusals_outlive_a_hundred_times_the_capacity_in_fresh_keys() {
-    // 1 MiB.
-    let (slots, rule) = (32_768, Rule::new(Algorithm::Gcra, 2, 60_000_000));
+    // 640 KiB.
+    let (slots, rule) = (20_480, Rule::new(Algorithm::Gcra, 2, 60_000_000));
     let memory = Memory::with_size(Hand::default().clock(), slots, 0);
     for client in 0..5000 {
         for _ in 0..3 {

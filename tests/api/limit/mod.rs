@@ -4,6 +4,7 @@
 
 mod client_ip;
 mod contract;
+mod desk;
 mod devices;
 mod headers;
 mod keys;
@@ -16,6 +17,7 @@ mod refused;
 mod server;
 mod slots;
 mod turns;
+mod tutorial;
 mod twin;
 mod window;
 mod world;

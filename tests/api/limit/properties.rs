@@ -34,7 +34,7 @@ impl Counter {
         self.rule = rule;
     }
 
-    fn would(&self, now: u64, cost: u32) -> Outcome {
+    pub(crate) fn would(&self, now: u64, cost: u32) -> Outcome {
         self.clone().hit(now, cost)
     }
 }
