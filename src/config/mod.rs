@@ -326,5 +326,28 @@ fn redis(reader: &mut Reader<'_>) -> Option<RedisAddress> {
         let (port, index) = (u16::try_from(port).unwrap_or(6379), u32::try_from(index).unwrap_or(0));
         RedisAddress::from_parts(&host, port, index, password.as_deref()).ok()
     };
-    address.or_else(|| host.and_then(assembled)).filter(|_| enabled)
+    let in_cluster = reader.flag("REDIS_CLUSTER", false);
+    let sentinels = reader.list("REDIS_SENTINELS", |entry| Ok(entry.to_owned()));
+    let primary = reader.optional("REDIS_SENTINEL_MASTER", |name| Ok(name.to_owned()));
+    let one_of = usize::from(address.is_some()) + usize::from(host.is_some()) + usize::from(!sentinels.is_empty());
+    if sentinels.is_empty() != primary.is_none() {
+        reader.fault("REDIS_SENTINELS", String::from("and REDIS_SENTINEL_MASTER belong together"));
+    }
+    if !sentinels.is_empty() && (one_of > 1 || in_cluster) {
+        reader.fault("REDIS_SENTINELS", String::from("stands instead of REDIS_URL, REDIS_HOST and REDIS_CLUSTER"));
+    }
+    if let Some(name) = primary
+        && !sentinels.is_empty()
+    {
+        let index = u32::try_from(index).unwrap_or(0);
+        return match RedisAddress::from_sentinels(&sentinels, &name, index, password.as_deref()) {
+            Ok(address) => Some(address).filter(|_| enabled),
+            Err(problem) => {
+                reader.fault("REDIS_SENTINELS", problem);
+                None
+            }
+        };
+    }
+    let address = address.or_else(|| host.and_then(assembled)).filter(|_| enabled);
+    if in_cluster { address.map(RedisAddress::in_cluster) } else { address }
 }

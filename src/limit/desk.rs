@@ -53,14 +53,18 @@ impl Desk {
     /// The class of the fault.
     pub async fn list(&self, pattern: &str) -> Result<Vec<String>, &'static str> {
         let pattern = if pattern.starts_with(OURS) { pattern.to_owned() } else { format!("{OURS}{pattern}") };
-        let (mut cursor, mut keys) = (0_u64, Vec::new());
-        loop {
-            let scan = cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(STEP).to_owned();
-            let (next, mut some): (u64, Vec<String>) = self.0.run(&scan).await.map_err(Fault::class)?;
-            keys.append(&mut some);
-            cursor = next;
-            if cursor == 0 {
-                break;
+        let mut keys = Vec::new();
+        for mut holder in self.0.holders() {
+            let mut cursor = 0_u64;
+            loop {
+                let scan = cmd("SCAN").arg(cursor).arg("MATCH").arg(&pattern).arg("COUNT").arg(STEP).to_owned();
+                let answer = scan.query_async(&mut holder).await;
+                let (next, mut some): (u64, Vec<String>) = answer.map_err(|error| Fault::from(error).class())?;
+                keys.append(&mut some);
+                cursor = next;
+                if cursor == 0 {
+                    break;
+                }
             }
         }
         keys.sort();
@@ -73,23 +77,23 @@ impl Desk {
     /// # Errors
     /// The class of the fault.
     pub async fn show(&self, key: &str) -> Result<Option<Standing>, &'static str> {
-        let kind: String = self.0.run(cmd("TYPE").arg(key)).await.map_err(Fault::class)?;
+        let kind: String = self.0.run(key, cmd("TYPE").arg(key)).await.map_err(Fault::class)?;
         let value = match kind.as_str() {
             "none" => return Ok(None),
             "string" => {
-                self.0.run::<Option<String>>(cmd("GET").arg(key)).await.map_err(Fault::class)?.unwrap_or_default()
+                self.0.run::<Option<String>>(key, cmd("GET").arg(key)).await.map_err(Fault::class)?.unwrap_or_default()
             }
             "list" => {
-                let hits: u64 = self.0.run(cmd("LLEN").arg(key)).await.map_err(Fault::class)?;
+                let hits: u64 = self.0.run(key, cmd("LLEN").arg(key)).await.map_err(Fault::class)?;
                 format!("{hits} hits")
             }
             "zset" => {
-                let held: u64 = self.0.run(cmd("ZCARD").arg(key)).await.map_err(Fault::class)?;
+                let held: u64 = self.0.run(key, cmd("ZCARD").arg(key)).await.map_err(Fault::class)?;
                 format!("{held} held")
             }
             other => format!("a {other}, which is not ours"),
         };
-        let ttl = self.0.run(cmd("PTTL").arg(key)).await.map_err(Fault::class)?;
+        let ttl = self.0.run(key, cmd("PTTL").arg(key)).await.map_err(Fault::class)?;
         Ok(Some(Standing { key: key.to_owned(), value, ttl }))
     }
 
@@ -98,11 +102,14 @@ impl Desk {
     /// # Errors
     /// The class of the fault.
     pub async fn reset(&self, keys: &[String]) -> Result<u64, &'static str> {
-        let foreign = keys.iter().any(|key| !key.starts_with(OURS));
-        if keys.is_empty() || foreign {
+        if keys.iter().any(|key| !key.starts_with(OURS)) {
             return Ok(0);
         }
-        self.0.run(cmd("DEL").arg(keys)).await.map_err(Fault::class)
+        let mut count = 0;
+        for key in keys {
+            count += self.0.run::<u64>(key, cmd("DEL").arg(key)).await.map_err(Fault::class)?;
+        }
+        Ok(count)
     }
 
     /// What the next request would meet at each of these buckets.
@@ -124,7 +131,7 @@ impl Desk {
         look.cmd("TIME").cmd("PTTL").arg(key);
         if rule.algorithm == Algorithm::Log {
             look.cmd("LRANGE").arg(key).arg(0).arg(-1);
-            let ((seconds, micros), _, times): ((u64, u64), i64, Vec<u64>) = self.0.pipe(&look).await?;
+            let ((seconds, micros), _, times): ((u64, u64), i64, Vec<u64>) = self.0.pipe(key, &look).await?;
             let (mut base, mut len) = (0, 0);
             let mut offsets = vec![0; usize::try_from(rule.quota).unwrap_or(0)];
             let mut log = Times { base: &mut base, len: &mut len, offsets: &mut offsets };
@@ -132,7 +139,7 @@ impl Desk {
             return Ok(algorithm::log(&mut log, seconds * 1_000_000 + micros, rule, cost));
         }
         look.cmd("GET").arg(key);
-        let ((seconds, micros), ttl, value): ((u64, u64), i64, Option<String>) = self.0.pipe(&look).await?;
+        let ((seconds, micros), ttl, value): ((u64, u64), i64, Option<String>) = self.0.pipe(key, &look).await?;
         let now = seconds * 1_000_000 + micros;
         let state = value.as_deref().and_then(|value| read(value, rule, now, ttl));
         Ok(algorithm::step(state, now, rule, cost).1)

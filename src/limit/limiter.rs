@@ -2,7 +2,6 @@
 //! It never errors and never waits longer than the request's allowance; what goes wrong in here admits.
 
 use std::{
-    borrow::Cow,
     fmt,
     future::pending,
     panic::AssertUnwindSafe,
@@ -19,13 +18,11 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Attempt, Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal, Verdict,
     backend::{Lease, Switch},
-    memory::{Memory, Reading, Seen},
+    memory::Memory,
     metrics::{Metrics, Standing},
-    policy::{Fail, Mode, Over, Policies, Policy, PolicySource, Profile},
+    policy::{Policies, Policy, PolicySource, Profile},
     probe,
-    redis::Hit,
     refused::Refused,
-    report,
 };
 use crate::clock::Clock;
 
@@ -37,19 +34,19 @@ const MEMORY_MB: usize = 16;
 
 /// Who asks the buckets. Clones share everything.
 #[derive(Clone)]
-pub struct Limiter(Arc<Parts>);
+pub struct Limiter(pub(super) Arc<Parts>);
 
-struct Parts {
-    source: PolicySource,
-    policies: RwLock<Arc<Policies>>,
-    memory: Memory,
-    refused: Refused,
-    switch: Switch,
-    clock: Clock,
-    key: Option<[u8; 32]>,
-    by_memory: AtomicU64,
-    panics: AtomicU64,
-    metrics: Metrics,
+pub(super) struct Parts {
+    pub(super) source: PolicySource,
+    pub(super) policies: RwLock<Arc<Policies>>,
+    pub(super) memory: Memory,
+    pub(super) refused: Refused,
+    pub(super) switch: Switch,
+    pub(super) clock: Clock,
+    pub(super) key: Option<[u8; 32]>,
+    pub(super) by_memory: AtomicU64,
+    pub(super) panics: AtomicU64,
+    pub(super) metrics: Metrics,
 }
 
 /// What a limiter is made of.
@@ -71,29 +68,6 @@ impl Setup {
         let policies = Policies::of_profile(Profile::Reference, &quotas);
         Self { source, policies, redis, memory_mb: MEMORY_MB, key: None }
     }
-}
-
-/// One question of a decision.
-struct Ask<'a> {
-    charge: &'a Charge,
-    policy: Arc<Policy>,
-    key: Cow<'a, str>,
-}
-
-impl Ask<'_> {
-    fn hit(&self) -> Hit<'_> {
-        let Policy { rule, cost, mode, .. } = *self.policy;
-        Hit { key: &self.key, rule, cost, goes_on: mode == Mode::Shadow }
-    }
-}
-
-/// What one ask met.
-enum Met {
-    /// The reading, and who counted.
-    Counted(Reading, &'static str),
-    /// Nothing counted it, on purpose.
-    Open,
-    Closed,
 }
 
 impl Limiter {
@@ -138,43 +112,6 @@ impl Limiter {
         })
     }
 
-    async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
-        let policies = self.policies();
-        if policies.networks.always(client) {
-            return Verdict::Admitted;
-        }
-        let asks: Vec<Ask<'_>> = charges.iter().filter_map(|charge| self.question(charge, &policies)).collect();
-        let mut asked = 0;
-        while asked < asks.len() {
-            let open = &asks[asked..];
-            let met = self.ask(open, attempt).await;
-            if met.is_empty() {
-                break;
-            }
-            asked += met.len();
-            for (ask, met) in open.iter().zip(met) {
-                if let Some(refusal) = self.weigh(ask, &met, client, route, attempt) {
-                    return Verdict::Refused(refusal);
-                }
-            }
-        }
-        Verdict::Admitted
-    }
-
-    fn question<'a>(&self, charge: &'a Charge, policies: &Policies) -> Option<Ask<'a>> {
-        let policy = charge.policy().or_else(|| policies.of(charge.bucket()))?;
-        if policy.mode == Mode::Off {
-            return None;
-        }
-        let suffix = policy.rule.algorithm.suffix();
-        let key = match (&self.0.key, suffix) {
-            (None, "") => Cow::Borrowed(charge.key()),
-            (None, _) => Cow::Owned([charge.key(), suffix].concat()),
-            (Some(key), _) => Cow::Owned(charge.digested(key) + suffix),
-        };
-        Some(Ask { charge, policy: Arc::clone(policy), key })
-    }
-
     /// The key under which a charge is counted now; `None` when its policy is off.
     pub fn stored_key(&self, charge: &Charge) -> Option<String> {
         self.counted_as(charge).map(|(_, key)| key)
@@ -184,113 +121,6 @@ impl Limiter {
     pub(super) fn counted_as(&self, charge: &Charge) -> Option<(Arc<Policy>, String)> {
         let ask = self.question(charge, &self.policies())?;
         Some((Arc::clone(&ask.policy), ask.key.into_owned()))
-    }
-
-    /// Notes what was met, and tells whether it ends the request.
-    fn weigh(&self, ask: &Ask<'_>, met: &Met, client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Refusal> {
-        let policy = &ask.policy;
-        let (reading, store) = match met {
-            Met::Counted(reading, store) => (reading, *store),
-            Met::Open => {
-                self.0.metrics.decided(&policy.name, "admitted", "none");
-                return None;
-            }
-            Met::Closed => {
-                self.0.metrics.decided(&policy.name, "unavailable", "none");
-                return Some(Refusal::unavailable(policy.bucket));
-            }
-        };
-        let mut refused = !reading.admitted && policy.mode == Mode::Enforce;
-        if refused && let Some(hook) = &policy.on_limit {
-            let (request_id, wait) = (attempt.request_id(), reading.rest);
-            refused = !hook.admits(&Over { policy, client, route, request_id, wait });
-        }
-        let outcome = match (refused, reading.admitted, policy.mode) {
-            (true, ..) => "refused",
-            (false, false, Mode::Shadow) => "shadowed",
-            (false, ..) => "admitted",
-        };
-        self.0.metrics.decided(&policy.name, outcome, store);
-        if policy.headers {
-            attempt.record(policy, reading, refused);
-        }
-        if reading.first_refusal {
-            report::refusal(ask.charge, policy, reading.rest, client, route, attempt);
-        }
-        refused.then(|| Refusal::new(policy.bucket, reading.rest))
-    }
-
-    /// What each ask met: all of them, or up to the first that refuses.
-    async fn ask(&self, asks: &[Ask<'_>], attempt: &Attempt) -> Vec<Met> {
-        if asks.is_empty() {
-            return Vec::new();
-        }
-        if self.0.switch.address.is_none() {
-            return self.ask_memory(asks, false);
-        }
-        // What this process knows to be refused is not asked again; what stands before it is.
-        let now = self.now();
-        let known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
-        let known = known.filter_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, now)?))).next();
-        let (open, known) = match known {
-            Some((index, reading)) if self.backend() == Backend::Redis => (&asks[..index], Some(reading)),
-            _ => (asks, None),
-        };
-        let mut met = match self.ask_redis(open, attempt).await {
-            Some(met) => met,
-            None => self.ask_memory(open, true),
-        };
-        if met.len() == open.len()
-            && let Some(reading) = known
-        {
-            met.push(Met::Counted(reading, "process"));
-        }
-        met
-    }
-
-    async fn ask_redis(&self, asks: &[Ask<'_>], attempt: &Attempt) -> Option<Vec<Met>> {
-        if asks.is_empty() {
-            return Some(Vec::new());
-        }
-        let hits: Vec<Hit<'_>> = asks.iter().map(Ask::hit).collect();
-        let asked = self.now();
-        let seen = self.0.switch.ask(&hits, attempt).await?;
-        let now = self.now();
-        self.0.metrics.waited(Duration::from_micros(now.saturating_sub(asked)));
-        let note = |(hit, seen): (&Hit<'_>, &Seen)| {
-            let reading = self.0.memory.keep_warm(hit.key, hit.rule, hit.cost, seen);
-            if !reading.admitted && reading.remaining == 0 {
-                self.0.refused.keep(hit.key, reading.rest, now);
-            }
-            Met::Counted(reading, "redis")
-        };
-        Some(hits.iter().zip(&seen).map(note).collect())
-    }
-
-    /// Lets memory decide. `instead` of Redis, each policy has its own idea of that.
-    fn ask_memory(&self, asks: &[Ask<'_>], instead: bool) -> Vec<Met> {
-        if !asks.is_empty() {
-            self.0.by_memory.fetch_add(1, Relaxed);
-        }
-        let mut all = Vec::with_capacity(asks.len());
-        for ask in asks {
-            let policy = &ask.policy;
-            let met = match policy.fail {
-                Fail::Open if instead => Met::Open,
-                Fail::Closed if instead && policy.mode == Mode::Enforce => Met::Closed,
-                _ => Met::Counted(self.0.memory.hit(&ask.key, policy.rule, policy.cost), "memory"),
-            };
-            let ends = match &met {
-                Met::Open => false,
-                Met::Closed => true,
-                Met::Counted(reading, _) => !reading.admitted && policy.mode != Mode::Shadow,
-            };
-            all.push(met);
-            if ends {
-                break;
-            }
-        }
-        all
     }
 
     /// The policies that hold now.
@@ -343,7 +173,7 @@ impl Limiter {
         self.0.refused.forget();
     }
 
-    fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         u64::try_from(self.0.clock.monotonic().as_micros()).unwrap_or(u64::MAX)
     }
 

@@ -11,6 +11,8 @@ mod backend;
 mod bucket;
 mod charge;
 mod client;
+mod cluster;
+mod decision;
 pub mod desk;
 pub mod extract;
 mod fault;

@@ -13,12 +13,16 @@ use tokio::time::timeout;
 use super::{
     algorithm::{Algorithm, Outcome, Rule},
     backend::Lease,
+    cluster::Cluster,
     fault::Fault,
     memory::Seen,
 };
 
 /// Longest that connecting may take, name resolution, TLS and login included.
 pub(super) const CONNECT: Duration = Duration::from_millis(250);
+
+/// Longest that one sentinel is asked; another one is asked within the same time to connect.
+const SENTINEL: Duration = Duration::from_millis(80);
 
 /// Most calls in flight on the connection; the next one is decided by memory.
 pub(super) const IN_FLIGHT: usize = 512;
@@ -35,7 +39,21 @@ const ANSWERS: usize = 6;
 
 /// Where Redis is, and how to log in. It never prints itself.
 #[derive(Clone)]
-pub struct RedisAddress(Client);
+pub struct RedisAddress {
+    client: Client,
+    found: Found,
+}
+
+/// How the primary is found.
+#[derive(Clone)]
+enum Found {
+    /// It is where the address says.
+    There,
+    /// The address names one node of a cluster.
+    InCluster,
+    /// These know the primary of this name; the address carries the login alone.
+    BySentinels(Vec<Client>, String),
+}
 
 impl RedisAddress {
     /// Reads `REDIS_URL`: `redis://` or `rediss://`, user and password percent-encoded.
@@ -76,13 +94,37 @@ impl RedisAddress {
     /// A sentence for the operator, when it is not a certificate.
     pub fn trusting(self, authority: Vec<u8>) -> Result<Self, String> {
         let certificates = TlsCertificates { client_tls: None, root_cert: Some(authority) };
-        let client = Client::build_with_tls(self.0.get_connection_info().clone(), certificates);
-        client.map(Self).map_err(|_| String::from("is not a certificate in PEM"))
+        let client = Client::build_with_tls(self.client.get_connection_info().clone(), certificates);
+        let found = self.found;
+        client.map(|client| Self { client, found }).map_err(|_| String::from("is not a certificate in PEM"))
+    }
+
+    /// The same address as one node of a cluster (`REDIS_CLUSTER`).
+    #[must_use]
+    pub fn in_cluster(self) -> Self {
+        Self { found: Found::InCluster, ..self }
+    }
+
+    /// A primary that sentinels know: `REDIS_SENTINELS` (`host:port`), `REDIS_SENTINEL_MASTER`, and the login of its own.
+    ///
+    /// # Errors
+    /// A sentence for the operator.
+    pub fn from_sentinels(sentinels: &[String], name: &str, db: u32, password: Option<&str>) -> Result<Self, String> {
+        let sentinel = |text: &String| {
+            let (host, port) =
+                text.rsplit_once(':').ok_or_else(|| format!("holds {text:?}, which is not HOST:PORT"))?;
+            let port: u16 = port.parse().map_err(|_| format!("holds {text:?}, which is not HOST:PORT"))?;
+            Ok::<_, String>(Self::from_parts(host, port, 0, None)?.client)
+        };
+        let sentinels = sentinels.iter().map(sentinel).collect::<Result<Vec<_>, _>>()?;
+        let login = Self::from_parts("localhost", 6379, db, password)?;
+        Ok(Self { found: Found::BySentinels(sentinels, name.to_owned()), ..login })
     }
 
     fn open(info: ConnectionInfo) -> Result<Self, String> {
         let settings = info.tcp_settings().clone().set_nodelay(true);
-        Client::open(info.set_tcp_settings(settings)).map(Self).map_err(unusable)
+        let client = Client::open(info.set_tcp_settings(settings)).map_err(unusable)?;
+        Ok(Self { client, found: Found::There })
     }
 }
 
@@ -108,7 +150,10 @@ pub(super) struct Hit<'a> {
 
 /// The open connection. Clones share it.
 #[derive(Clone)]
-pub(super) struct Wire(MultiplexedConnection);
+pub(super) enum Wire {
+    One(MultiplexedConnection),
+    Many(Cluster),
+}
 
 impl fmt::Debug for Wire {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -116,23 +161,76 @@ impl fmt::Debug for Wire {
     }
 }
 
+async fn open(client: &Client) -> Result<MultiplexedConnection, RedisError> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(None)
+        .set_response_timeout(None)
+        .set_pipeline_buffer_size(IN_FLIGHT);
+    client.get_multiplexed_async_connection_with_config(&config).await
+}
+
+/// Asks the sentinels, one after the other, where the primary is now.
+async fn ask_sentinels(sentinels: &[Client], name: &str, login: &Client) -> Result<Client, Fault> {
+    let mut last = Fault::NotListening;
+    for sentinel in sentinels {
+        let asking = async {
+            let mut connection = open(sentinel).await?;
+            let ask = cmd("SENTINEL").arg("get-master-addr-by-name").arg(name).to_owned();
+            ask.query_async::<Option<(String, u16)>>(&mut connection).await
+        };
+        match timeout(SENTINEL, asking).await {
+            Ok(Ok(Some((host, port)))) => {
+                let info = ConnectionAddr::Tcp(host, port).into_connection_info()?;
+                let known = login.get_connection_info();
+                let info = info.set_redis_settings(known.redis_settings().clone());
+                return Ok(Client::open(info.set_tcp_settings(known.tcp_settings().clone()))?);
+            }
+            Ok(Ok(None)) => last = Fault::Code("MASTERDOWN"),
+            Ok(Err(error)) => last = error.into(),
+            Err(_) => last = Fault::Timeout,
+        }
+    }
+    Err(last)
+}
+
 impl Wire {
     /// Connects and logs in.
     pub(super) async fn connect(address: &RedisAddress) -> Result<Self, Fault> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(None)
-            .set_response_timeout(None)
-            .set_pipeline_buffer_size(IN_FLIGHT);
-        let connecting = address.0.get_multiplexed_async_connection_with_config(&config);
-        match timeout(CONNECT, connecting).await {
-            Ok(connected) => Ok(Self(connected?)),
-            Err(_) => Err(Fault::Timeout),
+        let connecting = async {
+            match &address.found {
+                Found::There => Ok(Self::One(open(&address.client).await?)),
+                Found::InCluster => Ok(Self::Many(Cluster::connect(&address.client, open).await?)),
+                Found::BySentinels(sentinels, name) => {
+                    let primary = ask_sentinels(sentinels, name, &address.client).await?;
+                    Ok(Self::One(open(&primary).await?))
+                }
+            }
+        };
+        timeout(CONNECT, connecting).await.unwrap_or(Err(Fault::Timeout))
+    }
+
+    /// The connection to whoever holds a key.
+    fn holder(&self, key: &str) -> Result<MultiplexedConnection, Fault> {
+        match self {
+            Self::One(connection) => Ok(connection.clone()),
+            Self::Many(cluster) => cluster.node(key).cloned(),
         }
     }
 
-    /// Asks for a sign of life.
+    /// The connections to everybody who holds keys.
+    pub(super) fn holders(&self) -> Vec<MultiplexedConnection> {
+        match self {
+            Self::One(connection) => vec![connection.clone()],
+            Self::Many(cluster) => cluster.nodes().to_vec(),
+        }
+    }
+
+    /// Asks everybody for a sign of life.
     pub(super) async fn ping(&self) -> Result<(), Fault> {
-        Ok(cmd("PING").query_async::<()>(&mut self.0.clone()).await?)
+        for mut holder in self.holders() {
+            cmd("PING").query_async::<()>(&mut holder).await?;
+        }
+        Ok(())
     }
 
     /// Writes what a decision writes, to a key of its own. It also loads the script, before the first request needs it.
@@ -141,14 +239,14 @@ impl Wire {
         self.decide(&[Hit { key: CANARY, rule, cost: 1, goes_on: false }]).await.map(|_| ())
     }
 
-    /// Runs one command of the operator's.
-    pub(super) async fn run<T: FromRedisValue>(&self, command: &Cmd) -> Result<T, Fault> {
-        Ok(command.query_async(&mut self.0.clone()).await?)
+    /// Runs one command of the operator's, where `key` is held.
+    pub(super) async fn run<T: FromRedisValue>(&self, key: &str, command: &Cmd) -> Result<T, Fault> {
+        Ok(command.query_async(&mut self.holder(key)?).await?)
     }
 
     /// Runs several.
-    pub(super) async fn pipe<T: FromRedisValue>(&self, commands: &Pipeline) -> Result<T, Fault> {
-        Ok(commands.query_async(&mut self.0.clone()).await?)
+    pub(super) async fn pipe<T: FromRedisValue>(&self, key: &str, commands: &Pipeline) -> Result<T, Fault> {
+        Ok(commands.query_async(&mut self.holder(key)?).await?)
     }
 
     /// One step with a lease.
@@ -156,33 +254,51 @@ impl Wire {
         let Lease { key, step, token, limit, ttl } = *lease;
         let mut call = SLOTS.key(key);
         call.arg(step).arg(token).arg(limit).arg(ttl);
-        Ok(call.invoke_async::<i64>(&mut self.0.clone()).await? == 1)
+        Ok(call.invoke_async::<i64>(&mut self.holder(key)?).await? == 1)
     }
 
-    /// Charges the hits in order until one is refused; answers for those that were asked.
+    /// Charges the hits in order until one is refused; answers for those that were asked. One call, except on a cluster,
+    /// where each bucket may be held elsewhere.
     pub(super) async fn decide(&self, hits: &[Hit<'_>]) -> Result<Vec<Seen>, Fault> {
-        let answer = match self.call(hits).await {
-            Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
-                DECIDE.prepare_invoke().load_async(&mut self.0.clone()).await?;
-                self.call(hits).await?
-            }
-            other => other?,
+        let cluster = match self {
+            Self::One(connection) => return decide_at(&mut connection.clone(), hits).await,
+            Self::Many(cluster) => cluster,
         };
-        read(hits, &answer).ok_or(Fault::Protocol)
-    }
-
-    async fn call(&self, hits: &[Hit<'_>]) -> Result<Vec<i64>, RedisError> {
-        let mut call = cmd("EVALSHA");
-        call.arg(DECIDE.get_hash()).arg(hits.len());
+        let mut all = Vec::with_capacity(hits.len());
         for hit in hits {
-            call.arg(hit.key);
+            let seen = decide_at(&mut cluster.node(hit.key)?.clone(), &[*hit]).await?;
+            let ends = seen.iter().any(|seen| !seen.outcome.admitted) && !hit.goes_on;
+            all.extend(seen);
+            if ends {
+                break;
+            }
         }
-        for Hit { rule, cost, goes_on, .. } in hits {
-            call.arg(rule.algorithm.name()).arg(rule.quota).arg(rule.window).arg(rule.burst).arg(*cost);
-            call.arg(u8::from(*goes_on));
-        }
-        call.query_async(&mut self.0.clone()).await
+        Ok(all)
     }
+}
+
+async fn decide_at(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Result<Vec<Seen>, Fault> {
+    let answer = match call(holder, hits).await {
+        Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
+            DECIDE.prepare_invoke().load_async(holder).await?;
+            call(holder, hits).await?
+        }
+        other => other?,
+    };
+    read(hits, &answer).ok_or(Fault::Protocol)
+}
+
+async fn call(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Result<Vec<i64>, RedisError> {
+    let mut call = cmd("EVALSHA");
+    call.arg(DECIDE.get_hash()).arg(hits.len());
+    for hit in hits {
+        call.arg(hit.key);
+    }
+    for Hit { rule, cost, goes_on, .. } in hits {
+        call.arg(rule.algorithm.name()).arg(rule.quota).arg(rule.window).arg(rule.burst).arg(*cost);
+        call.arg(u8::from(*goes_on));
+    }
+    call.query_async(holder).await
 }
 
 /// The script's integers as what was seen; `None` when they are not what `decide.lua` says.

@@ -16,6 +16,7 @@ mod redis;
 mod refused;
 mod server;
 mod slots;
+mod topology;
 mod turns;
 mod tutorial;
 mod twin;
