@@ -24,7 +24,8 @@ use crate::{
     limit::{self, Limiter},
     mail::{self, Courier},
     middleware::{Corridor, House, client_ip::Rejected, cors::Cors, host::Hosts, volumetric::Volumetric},
-    password::{Hashing, Passwords},
+    passkey::{self, Decoys, Passkeys},
+    password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
     session::{self, Devices, Sessions, Signer, cookie},
@@ -110,13 +111,26 @@ impl App {
             tickets: tickets.clone(),
             post: post.clone(),
             hashing,
+            turns: Turns::default(),
             sessions: sessions.clone(),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
+        let passkeys = Passkeys {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            post: post.clone(),
+            sessions: sessions.clone(),
+            parties: settings.passkeys.parties,
+            decoys: Decoys::new(&secrets.current),
+            devices: Arc::new(passkey::Devices::new(&secrets.current, secrets.previous.as_ref())),
+            check_discloses: settings.passkeys.check_discloses,
+        };
         let state = AppState {
             limiter: limiter.clone(),
             passwords: passwords.clone(),
+            passkeys,
             profiles: Profiles {
                 db: db.clone(),
                 clock: clock.clone(),
@@ -228,5 +242,8 @@ impl App {
 
 /// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
 fn holdings(db: &Database) -> Holdings {
-    Holdings::default().with(session::overview::Everything(db.clone())).with(address::Wishes(db.clone()))
+    Holdings::default()
+        .with(session::overview::Everything(db.clone()))
+        .with(address::Wishes(db.clone()))
+        .with(passkey::Everything(db.clone()))
 }

@@ -3,14 +3,14 @@
 
 use std::marker::PhantomData;
 
-use axum::extract::{FromRef, FromRequest, MatchedPath, Request};
-use http::{Extensions, Method};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
+use http::{Extensions, Method, request::Parts};
 
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
 use crate::{
     error::ApiError,
     extract::{
-        Describe, FromFields, Rule,
+        Describe, FromFields, Query, Rule,
         json::{self, Decoded},
     },
 };
@@ -37,6 +37,14 @@ pub trait Addressed {
 /// A body, and the proof that it was charged for.
 #[derive(Debug)]
 pub struct Limited<B, T>(pub Admission<B>, pub T);
+
+/// The proof alone, on a route that reads no body. Whatever was sent stays unread.
+#[derive(Debug)]
+pub struct Admitted<B>(pub Admission<B>);
+
+/// A query string, and the proof that it was charged for before it was looked at.
+#[derive(Debug)]
+pub struct LimitedQuery<B, T>(pub Admission<B>, pub T);
 
 impl<S, T> FromRequest<S> for Limited<PerPath, T>
 where
@@ -66,6 +74,47 @@ where
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
         let admission = visit.admit(&limiter, body.mailbox()).await?;
         Ok(Self(admission, body))
+    }
+}
+
+impl<S> FromRequestParts<S> for Admitted<PerPath>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let visit = Visit::noted_in(&parts.extensions, &parts.method)?;
+        visit.charge(&Limiter::from_ref(state), Charge::auth(visit.route.as_str(), &visit.client)).await?;
+        Ok(Self(Admission::granted()))
+    }
+}
+
+impl<S, T> FromRequestParts<S> for LimitedQuery<PerPath, T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    T: FromFields,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Admitted(admission) = Admitted::from_request_parts(parts, state).await?;
+        let Query(query) = Query::from_request_parts(parts, state).await?;
+        Ok(Self(admission, query))
+    }
+}
+
+impl Describe for Admitted<PerPath> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bucket(Bucket::Auth));
+    }
+}
+
+impl<T> Describe for LimitedQuery<PerPath, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Bucket(Bucket::Auth), Rule::Query]);
     }
 }
 
@@ -128,13 +177,16 @@ impl Visit {
     /// # Errors
     /// 500 when the request did not walk the corridor, which is a defect.
     pub fn of(request: &Request) -> Result<Self, ApiError> {
-        let extensions = request.extensions();
+        Self::noted_in(request.extensions(), request.method())
+    }
+
+    fn noted_in(extensions: &Extensions, method: &Method) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
-            policies: RoutePolicies::of(extensions, request.method()),
+            policies: RoutePolicies::of(extensions, method),
         })
     }
 

@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod account;
 #[cfg(test)]
+mod address;
+#[cfg(test)]
 mod app;
+#[cfg(test)]
+mod audit;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
@@ -19,6 +23,8 @@ mod limit;
 mod mail;
 #[cfg(test)]
 mod middleware;
+#[cfg(test)]
+mod passkey;
 #[cfg(test)]
 mod password;
 #[cfg(test)]

@@ -1,7 +1,9 @@
 //! The fair queue: one client's crowd waits for its own turn and passes nobody else's.
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::join_all};
 use labs_auth::limit::{Turn, Turns};
+
+use crate::world::{PASSWORD, Verbs, World, somewhere};
 
 fn now(turns: &Turns, client: &str) -> Option<Turn> {
     turns.wait(client).now_or_never().flatten()
@@ -68,4 +70,17 @@ async fn nobody_in_particular_is_bounded_by_the_slots_alone() {
     let all: Vec<_> = (0..6).map(|_| now(&turns, "").unwrap()).collect();
     assert!(now(&turns, "").is_none());
     drop(all);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thirty_parallel_logins_of_one_office_are_thirty_times_200() {
+    let world = World::on_memory().await;
+    let (email, office) = (world.member().await, somewhere());
+    let logins = (0..30).map(|_| {
+        let (world, email) = (world.clone(), email.clone());
+        tokio::spawn(async move { world.anonymous_at(office).login(&email, PASSWORD).await })
+    });
+    for reply in join_all(logins).await {
+        reply.unwrap().is(200);
+    }
 }
