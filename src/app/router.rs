@@ -33,6 +33,15 @@ pub fn build(
     environment: Environment,
     screens_shown: bool,
 ) -> Result<(Router, Vec<Planned>), Vec<String>> {
+    plan(environment, screens_shown).finish(state)
+}
+
+/// The same routes, without anything behind them.
+pub fn planned(environment: Environment, screens_shown: bool) -> Vec<Planned> {
+    plan(environment, screens_shown).into_routes()
+}
+
+fn plan(environment: Environment, screens_shown: bool) -> Plan<AppState> {
     use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
@@ -84,5 +93,5 @@ pub fn build(
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");
     }
-    plan.finish(state)
+    plan
 }

@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod dev;
+mod limits;
 mod open;
 mod serve;
 pub mod users;
@@ -36,6 +37,11 @@ enum Command {
     Users(users::Command),
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
+    /// Show and reset what the limiter has counted in Redis
+    #[command(subcommand)]
+    Limits(limits::Wanted),
+    /// Check settings, policies and what the service stands on
+    Doctor,
 }
 
 /// Runs the command that the arguments name.
@@ -50,20 +56,26 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let outcome = runtime.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
-            Command::Serve => serve::run(read(&variables)?).await.map(|()| ExitCode::SUCCESS),
-            Command::Dev => dev::run(&mut variables).await.map(|()| ExitCode::SUCCESS),
-            Command::Migrate => migrate(&variables).await.map(|()| ExitCode::SUCCESS),
+            Command::Serve => serve::run(read(&variables)?).await.map(done),
+            Command::Dev => dev::run(&mut variables).await.map(done),
+            Command::Migrate => migrate(&variables).await.map(done),
             Command::Users(command) => {
                 let outcome = users::run(command, &mut variables).await;
                 Ok(outcome.unwrap_or_else(|faults| complain("labs-auth users:", &faults)))
             }
-            Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(|()| ExitCode::SUCCESS),
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(done),
+            Command::Limits(wanted) => limits::run(&wanted, &read(&variables)?).await,
+            Command::Doctor => limits::doctor(read(&variables)?).await,
         }
     });
     match outcome {
         Ok(code) => code,
         Err(faults) => refuse(&faults),
     }
+}
+
+const fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 /// Every setting, or every fault.

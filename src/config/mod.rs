@@ -4,7 +4,11 @@
 mod part;
 mod reader;
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use self::reader::Reader;
 pub use self::{
@@ -12,7 +16,10 @@ pub use self::{
     reader::{ConfigFault, Variables},
 };
 use crate::{
-    limit::{Prefixes, Quotas, RedisAddress},
+    limit::{
+        Bucket, Prefixes, Quotas, RedisAddress,
+        policy::{Hooks, Policies, PolicySource, Profile},
+    },
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
     passkey::{
@@ -82,6 +89,8 @@ pub struct ServerSettings {
     pub listen: ListenAddress,
     /// Host names that are served; empty: any.
     pub allowed_hosts: Vec<String>,
+    /// Where the metrics are read, when they are.
+    pub metrics: Option<String>,
     /// Whether the hosted screens are served.
     pub screens: bool,
 }
@@ -137,6 +146,11 @@ pub struct CorsSettings {
 pub struct LimitSettings {
     pub volumetric: bool,
     pub quotas: Quotas,
+    pub source: PolicySource,
+    /// As read from the source.
+    pub policies: Policies,
+    pub memory_mb: usize,
+    pub hash_keys: bool,
     pub prefixes: Prefixes,
     pub proxies: TrustedProxies,
     pub redis: Option<RedisAddress>,
@@ -171,6 +185,10 @@ impl Settings {
         let server = ServerSettings {
             listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
             allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
+            metrics: reader.optional("METRICS_ADDR", |text| match listen_address(text)? {
+                ListenAddress::Tcp(address) => Ok(address),
+                ListenAddress::Unix(_) => Err(String::from("must be HOST:PORT")),
+            }),
             screens: reader.flag("HOSTED_SCREENS", false),
         };
         let database_url = reader.parsed_or("DATABASE_URL", DEFAULT_DATABASE.to_owned(), database_url);
@@ -322,6 +340,8 @@ fn limits(reader: &mut Reader<'_>) -> LimitSettings {
         signup_ip_per_hour: quota("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR", defaults.signup_ip_per_hour),
         signup_email_per_hour: quota("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", defaults.signup_email_per_hour),
     };
+    let (source, policies) = policies(reader, quotas);
+    let memory_mb = usize::try_from(reader.number("RATE_LIMIT_MEMORY_MB", 16, 1..=4096)).unwrap_or(16);
     let ipv4 = reader.number("RATE_LIMIT_IPV4_PREFIX", 32, 8..=32);
     let ipv6 = reader.number("RATE_LIMIT_IPV6_PREFIX", 64, 48..=128);
     let prefixes = Prefixes { ipv4: u8::try_from(ipv4).unwrap_or(32), ipv6: u8::try_from(ipv6).unwrap_or(64) };
@@ -330,10 +350,33 @@ fn limits(reader: &mut Reader<'_>) -> LimitSettings {
     LimitSettings {
         volumetric: reader.flag("RATE_LIMIT_ENABLED", true),
         quotas,
+        source,
+        policies,
+        memory_mb,
+        hash_keys: reader.flag("RATE_LIMIT_HASH_KEYS", false),
         prefixes,
         proxies: proxies.unwrap_or_else(|| TrustedProxies::default_with(count)),
         redis: redis(reader),
     }
+}
+
+/// The profile and the policy file. A fault in the file, or a quota that a variable sets too, is a fault of the variable.
+fn policies(reader: &mut Reader<'_>, quotas: Quotas) -> (PolicySource, Policies) {
+    let profile = reader.parsed_or("RATE_LIMIT_PROFILE", Profile::Reference, Profile::parse);
+    let settings = Bucket::ALL.iter().filter_map(|bucket| bucket.setting());
+    let quotas_set = settings.filter(|name| reader.is_set(name)).collect();
+    let mut source = PolicySource { profile, quotas, path: None, quotas_set, hooks: Hooks::default() };
+    let bare = source.load();
+    let named = reader.optional("RATE_LIMIT_POLICIES", |path| {
+        source.path = Some(PathBuf::from(path));
+        source.load().map_err(|faults| faults.join("; "))
+    });
+    // Without a file only the quotas of the variables can be impossible.
+    if let Err(faults) = &bare {
+        reader.fault("RATE_LIMIT_PROFILE", faults.join("; "));
+    }
+    let fallback = || Policies::of_profile(profile, &quotas);
+    (source, named.or(bare.ok()).unwrap_or_else(fallback))
 }
 
 /// One address, or its parts. With neither, or with `REDIS_ENABLED=false`, the limiter counts in memory.
@@ -348,5 +391,28 @@ fn redis(reader: &mut Reader<'_>) -> Option<RedisAddress> {
         let (port, index) = (u16::try_from(port).unwrap_or(6379), u32::try_from(index).unwrap_or(0));
         RedisAddress::from_parts(&host, port, index, password.as_deref()).ok()
     };
-    address.or_else(|| host.and_then(assembled)).filter(|_| enabled)
+    let in_cluster = reader.flag("REDIS_CLUSTER", false);
+    let sentinels = reader.list("REDIS_SENTINELS", |entry| Ok(entry.to_owned()));
+    let primary = reader.optional("REDIS_SENTINEL_MASTER", |name| Ok(name.to_owned()));
+    let one_of = usize::from(address.is_some()) + usize::from(host.is_some()) + usize::from(!sentinels.is_empty());
+    if sentinels.is_empty() != primary.is_none() {
+        reader.fault("REDIS_SENTINELS", String::from("and REDIS_SENTINEL_MASTER belong together"));
+    }
+    if !sentinels.is_empty() && (one_of > 1 || in_cluster) {
+        reader.fault("REDIS_SENTINELS", String::from("stands instead of REDIS_URL, REDIS_HOST and REDIS_CLUSTER"));
+    }
+    if let Some(name) = primary
+        && !sentinels.is_empty()
+    {
+        let index = u32::try_from(index).unwrap_or(0);
+        return match RedisAddress::from_sentinels(&sentinels, &name, index, password.as_deref()) {
+            Ok(address) => Some(address).filter(|_| enabled),
+            Err(problem) => {
+                reader.fault("REDIS_SENTINELS", problem);
+                None
+            }
+        };
+    }
+    let address = address.or_else(|| host.and_then(assembled)).filter(|_| enabled);
+    if in_cluster { address.map(RedisAddress::in_cluster) } else { address }
 }

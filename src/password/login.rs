@@ -42,7 +42,8 @@ impl Passwords {
         let account = account::find_by_email(&self.db, credentials.email.as_str()).await?;
         let stored = account.as_ref().and_then(|account| account.password_hash.as_deref());
         let neighbour = self.neighbour_of(&credentials.email).await?;
-        let check = self.hashing.check_beside(&credentials.password, stored, neighbour.as_deref()).await?;
+        let hashing = self.hashing.on_behalf_of(&visitor.client);
+        let check = hashing.check_beside(&credentials.password, stored, neighbour.as_deref()).await?;
         let (Some(account), Check::Right { outdated }) = (&account, check) else {
             // Written for a known and an unknown address alike; the latter leaves its fingerprint only.
             let event =
@@ -57,7 +58,7 @@ impl Passwords {
             let event = self.sign_in_event(visitor).on(account.id);
             return self.refuse(Refusal::Unconfirmed, &event.refused("address unconfirmed")).await;
         }
-        let renewed = if outdated { Some(self.hashing.hash(password).await?) } else { None };
+        let renewed = if outdated { Some(hashing.hash(password).await?) } else { None };
         retrying(async || {
             let mut tx = self.db.begin().await?;
             if account::still_holds(&mut tx, account.id, stored).await? {

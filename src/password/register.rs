@@ -40,7 +40,7 @@ impl Passwords {
         if !reasons.is_empty() {
             return Err(Refusal::Weak(reasons));
         }
-        let hash = self.hashing.hash(wanted.password.as_str()).await?;
+        let hash = self.hashing.on_behalf_of(client).hash(wanted.password.as_str()).await?;
         retrying(|| self.write_registration(wanted, &hash, client)).await?;
         self.post.wake();
         Ok(())

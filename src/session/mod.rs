@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 pub use self::{
     device::Devices,
-    extract::{CurrentSession, LimitedSession, OwnMailbox},
+    extract::{CurrentSession, LimitedSession, LimitedSignIn, OwnMailbox},
     key::{KeySet, PrivateKey, TokenKeys},
     open::{Opened, Visitor},
     refresh::RefreshError,

@@ -1,21 +1,12 @@
 //! Password hashes, bounded. Hashing takes a core and 19 MiB for tens of milliseconds, so only as many run at once as
-//! there are cores; the rest wait their turn for a bounded time and are then told that the service is busy. The permit
-//! moves into the blocking thread: a client that leaves does not free the core it still uses.
+//! there are cores; the rest wait their turn, fairly among clients and for a bounded time, and are then told that the
+//! service is busy. The turn moves into the blocking thread: a client that leaves does not free the core it still uses.
 
 mod cost;
 mod stored;
 mod verify;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    time::Duration,
-};
-
-use tokio::sync::Semaphore;
+use std::{fmt, sync::Arc, time::Duration};
 
 pub use self::stored::{Stored, Unusable};
 use crate::{
@@ -24,6 +15,7 @@ use crate::{
         password::{Fitting, Proof},
     },
     error::{ApiError, ErrorCode, RetryAfter},
+    limit::{ClientIp, Turns},
     secret::Entropy,
 };
 
@@ -33,14 +25,18 @@ const WAIT: Duration = Duration::from_secs(10);
 /// Requests that may wait at once; beyond, a request is refused immediately.
 const QUEUE: usize = 1024;
 
+/// Hashes of one client that run at once. Its others wait their turn; nobody is refused for having many.
+const OF_ONE_CLIENT: usize = 4;
+
 /// What a client that was turned away is told to wait.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
 /// The hashing slots of this process.
 #[derive(Clone, Debug)]
 pub struct Hashing {
-    slots: Arc<Semaphore>,
-    waiting: Arc<AtomicUsize>,
+    turns: Turns,
+    /// The network on whose behalf it hashes, when one is known.
+    client: Option<Arc<str>>,
     entropy: Entropy,
     /// What a password is compared with when there is nothing better: equal cost, never equal.
     decoy: Arc<str>,
@@ -93,12 +89,13 @@ impl Hashing {
     pub fn new(slots: usize, entropy: Entropy) -> Result<Self, String> {
         let unguessable: [u8; 32] = entropy.bytes();
         let decoy = verify::hash(&unguessable, &entropy.bytes())?;
-        Ok(Self {
-            slots: Arc::new(Semaphore::new(slots.max(1))),
-            waiting: Arc::new(AtomicUsize::new(0)),
-            entropy,
-            decoy: decoy.into(),
-        })
+        Ok(Self { turns: Turns::new(slots, OF_ONE_CLIENT, QUEUE), client: None, entropy, decoy: decoy.into() })
+    }
+
+    /// The same slots, taken on behalf of this client.
+    #[must_use]
+    pub fn on_behalf_of(&self, client: &ClientIp) -> Self {
+        Self { client: Some(client.network().into()), ..self.clone() }
     }
 
     /// Hashes a password under a fresh salt.
@@ -152,14 +149,13 @@ impl Hashing {
         let busy = |cause: &str| {
             ApiError::new(ErrorCode::Unavailable).because(cause).retry_after(RetryAfter::from_wait(BUSY_WAIT))
         };
-        let queued = Waiting::enter(&self.waiting).ok_or_else(|| busy("the hashing queue is full"))?;
-        let slot = tokio::time::timeout(WAIT, Arc::clone(&self.slots).acquire_owned())
+        let client = self.client.as_deref().unwrap_or_default();
+        let turn = tokio::time::timeout(WAIT, self.turns.wait(client))
             .await
             .map_err(|_| busy("no hashing slot became free in time"))?
-            .map_err(ApiError::internal)?;
-        drop(queued);
+            .ok_or_else(|| busy("the hashing queue is full"))?;
         let run = move || {
-            let _slot = slot;
+            let _turn = turn;
             work()
         };
         tokio::task::spawn_blocking(run).await.map_err(ApiError::internal)
@@ -169,22 +165,6 @@ impl Hashing {
 impl Proof for Hashing {
     fn fits<'a>(&'a self, password: &'a CurrentPassword, stored: &'a str) -> Fitting<'a> {
         Box::pin(async move { Ok(self.check(password, Some(stored)).await? != Check::Wrong) })
-    }
-}
-
-/// A place in the queue; leaving it, by turn or by giving up, frees it.
-struct Waiting(Arc<AtomicUsize>);
-
-impl Waiting {
-    fn enter(count: &Arc<AtomicUsize>) -> Option<Self> {
-        let place = Self(Arc::clone(count));
-        (count.fetch_add(1, Ordering::Relaxed) < QUEUE).then_some(place)
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
