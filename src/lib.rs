@@ -10,6 +10,7 @@ pub mod app;
 pub mod middleware;
 
 // The rooms.
+pub mod developer;
 pub mod health;
 pub mod password;
 pub mod profile;

@@ -1,6 +1,7 @@
 //! Who a person is: the account, its address and its workspaces. It knows nothing of how a person proves to be it.
 
 pub mod email;
+pub mod extract;
 pub mod field;
 mod store;
 pub mod workspace;

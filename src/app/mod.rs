@@ -15,7 +15,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
     clock::Clock,
-    config::{Environment, Settings},
+    config::{DeveloperSettings, Environment, Settings},
+    developer::{Developers, api_key::ApiKeys, gate::SignupGate},
     health::{self, Health},
     limit::Limiter,
     mail::{self, Courier},
@@ -23,7 +24,7 @@ use crate::{
     password::{Hashing, Passwords},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{Sessions, Signer, cookie},
+    session::{Keys, Sessions, Signer, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -83,11 +84,28 @@ impl App {
             frontend: settings.links.frontend,
             registration_open: settings.accounts.registration_open,
         };
+        let DeveloperSettings { doors, terms, portal } = settings.developers;
+        let developers = Developers {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            tickets: passwords.tickets.clone(),
+            post: passwords.post.clone(),
+            sessions: sessions.clone(),
+            portal,
+            terms,
+        };
+        let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState {
             limiter: limiter.clone(),
             sessions,
             passwords: passwords.clone(),
             profiles: Profiles { db: db.clone() },
+            service_keys: settings.service_keys.clone(),
+            keys: Keys::new(api_keys.clone()),
+            developers,
+            signup_gate: SignupGate { db: db.clone(), clock: clock.clone(), doors: Arc::new(doors) },
+            api_keys,
             health: Health::new(health::Parts {
                 db: db.clone(),
                 limiter: limiter.clone(),
@@ -109,6 +127,7 @@ impl App {
             volumetric: Volumetric {
                 enabled: limits.volumetric,
                 public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
+                siblings: settings.service_keys,
             },
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },

@@ -7,7 +7,11 @@ use super::{
     state::AppState,
 };
 use crate::{
-    config::Environment, health::routes as health, password::routes as password, profile::routes as profile,
+    config::Environment,
+    developer::{api_key::routes as api_key, routes as developer},
+    health::routes as health,
+    password::routes as password,
+    profile::routes as profile,
     session::routes as session,
 };
 
@@ -18,7 +22,7 @@ const PROBES: &str = "probes ask without an account, and must be answered under 
 /// # Errors
 /// Every route that nothing guards.
 pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
-    use Verb::{Get, Patch, Post};
+    use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
         .open(Get, "/health", health::health, PROBES)
@@ -35,7 +39,15 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)
         .on(Post, "/api/auth/resend-verification", password::resend_verification)
-        .on(Post, "/api/auth/verify-email", password::verify_email);
+        .on(Post, "/api/auth/verify-email", password::verify_email)
+        .on(Post, "/api/prima/v1/accounts", developer::sign_up)
+        .on(Post, "/api/prima/v1/accounts/verify", developer::verify)
+        .on(Get, "/api/prima/v1/keys", api_key::list)
+        .on(Post, "/api/prima/v1/keys", api_key::create)
+        .on(Patch, "/api/prima/v1/keys/{id}", api_key::change)
+        .on(Delete, "/api/prima/v1/keys/{id}", api_key::revoke)
+        .on(Post, "/api/prima/v1/keys/{id}/rotate", api_key::rotate)
+        .on(Post, "/api/prima/v1/keys/introspect", api_key::introspect);
     if environment == Environment::Development {
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");

@@ -2,7 +2,15 @@
 
 use axum::extract::FromRef;
 
-use crate::{health::Health, limit::Limiter, password::Passwords, profile::Profiles, session::Sessions};
+use crate::{
+    developer::{Developers, api_key::ApiKeys, gate::SignupGate},
+    extract::ServiceKeys,
+    health::Health,
+    limit::Limiter,
+    password::Passwords,
+    profile::Profiles,
+    session::{Keys, Sessions},
+};
 
 /// The parts that handlers may ask for.
 #[derive(Clone, Debug)]
@@ -12,6 +20,11 @@ pub struct AppState {
     pub passwords: Passwords,
     pub profiles: Profiles,
     pub health: Health,
+    pub service_keys: ServiceKeys,
+    pub keys: Keys,
+    pub developers: Developers,
+    pub signup_gate: SignupGate,
+    pub api_keys: ApiKeys,
 }
 
 macro_rules! parts {
@@ -30,4 +43,9 @@ parts! {
     passwords: Passwords,
     profiles: Profiles,
     health: Health,
+    service_keys: ServiceKeys,
+    keys: Keys,
+    developers: Developers,
+    signup_gate: SignupGate,
+    api_keys: ApiKeys,
 }

@@ -1,7 +1,9 @@
 //! The commands of the binary.
 
 mod dev;
+mod developers;
 mod serve;
+mod table;
 
 use std::process::ExitCode;
 
@@ -29,6 +31,12 @@ enum Command {
     Dev,
     /// Bring the database's schema up to date and exit
     Migrate,
+    /// Invitations to sign up as a developer
+    #[command(subcommand)]
+    Invites(developers::Invites),
+    /// Developers' API keys
+    #[command(subcommand)]
+    Keys(developers::Keys),
 }
 
 /// Runs the command that the arguments name.
@@ -46,6 +54,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Serve => serve::run(read(&variables)?).await,
             Command::Dev => dev::run(&mut variables).await,
             Command::Migrate => migrate(&variables).await,
+            Command::Invites(command) => developers::invites(&variables, command).await,
+            Command::Keys(command) => developers::keys(&variables, command).await,
         }
     });
     match outcome {
@@ -59,9 +69,14 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
     Settings::read(variables).map_err(|faults| faults.iter().map(ToString::to_string).collect())
 }
 
-async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
+/// The database of the environment, its schema up to date.
+async fn open(variables: &Variables) -> Result<Database, Vec<String>> {
     let url = variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db");
-    let db = Database::open(url).await.map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    Database::open(url).await.map_err(|fault| vec![format!("the database cannot be opened: {}", fault.for_log())])
+}
+
+async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
+    let db = open(variables).await?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())

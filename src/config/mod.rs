@@ -8,6 +8,11 @@ use std::{collections::BTreeSet, time::Duration};
 use self::reader::Reader;
 pub use self::reader::{ConfigFault, Variables};
 use crate::{
+    developer::{
+        Terms,
+        gate::{Allowed, Doors},
+    },
+    extract::ServiceKeys,
     limit::{Prefixes, Quotas, RedisAddress},
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
@@ -42,6 +47,9 @@ pub struct Settings {
     pub accounts: AccountSettings,
     pub cors: CorsSettings,
     pub limits: LimitSettings,
+    pub developers: DeveloperSettings,
+    /// The keys of sibling services.
+    pub service_keys: ServiceKeys,
     /// Sentences for the log: settings that are dangerous or dead.
     pub warnings: Vec<String>,
 }
@@ -116,6 +124,14 @@ pub struct LimitSettings {
     pub redis: Option<RedisAddress>,
 }
 
+/// Who may sign up as a developer, and where to.
+#[derive(Clone, Debug)]
+pub struct DeveloperSettings {
+    pub doors: Doors,
+    pub terms: Terms,
+    pub portal: PublicUrl,
+}
+
 impl Settings {
     /// Reads every setting.
     ///
@@ -155,6 +171,8 @@ impl Settings {
         let accounts = accounts(reader);
         let cors = cors(reader);
         let limits = limits(reader);
+        let developers = developers(reader, frontend.as_ref());
+        let service_keys = ServiceKeys::new(reader.list("SERVICE_KEYS", ServiceKeys::parse));
         let mut warnings = reader.dead(&DEAD);
         if !limits.volumetric && environment == Environment::Production {
             warnings.push(String::from("RATE_LIMIT_ENABLED is false: the volumetric ceilings are off in production"));
@@ -169,6 +187,8 @@ impl Settings {
             accounts,
             cors,
             limits,
+            developers: developers?,
+            service_keys,
             warnings,
         })
     }
@@ -211,6 +231,20 @@ fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
             refresh: Duration::from_secs(days * 24 * 60 * 60),
         },
     }
+}
+
+fn developers(reader: &mut Reader<'_>, frontend: Option<&PublicUrl>) -> Option<DeveloperSettings> {
+    let doors = Doors {
+        allowed: reader.list("PRIMA_SIGNUP_ALLOWLIST", Allowed::parse),
+        codes: reader.list("PRIMA_SIGNUP_INVITE_CODES", Doors::parse_code),
+    };
+    let terms = Terms {
+        required: reader.flag("PRIMA_SIGNUP_REQUIRE_TERMS", false),
+        version: reader.parsed_or("PRIMA_SIGNUP_TERMS_VERSION", String::from("1"), |text| Ok(text.to_owned())),
+    };
+    let portal = reader.optional("DEVELOPER_PORTAL_URL", PublicUrl::parse);
+    let portal = portal.or_else(|| PublicUrl::parse(&frontend?.page("/developers")).ok());
+    Some(DeveloperSettings { doors, terms, portal: portal? })
 }
 
 fn cors(reader: &mut Reader<'_>) -> CorsSettings {

@@ -49,8 +49,10 @@ catalogue! {
     BodyTooSlow = "VAL_005", REQUEST_TIMEOUT, "The request was not received in time.";
     HostUnknown = "VAL_006", BAD_REQUEST, "This host is not served here.";
     NotFound = "RES_001", NOT_FOUND, "Not found.";
+    Exists = "RES_002", CONFLICT, "The resource already exists.";
     MethodNotAllowed = "RES_003", METHOD_NOT_ALLOWED, "Method not allowed.";
     RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
+    SignupClosed = "SIGNUP_001", FORBIDDEN, "Signup is by invitation only.";
     Internal = "SYS_001", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     Unavailable = "SYS_002", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }

@@ -121,6 +121,13 @@ impl ApiError {
         Self { flood: true, ..Self::new(ErrorCode::RateLimited).retry_after(retry_after) }
     }
 
+    /// A refusal whose code covers more than its own sentence says.
+    pub const fn saying(code: ErrorCode, sentence: &'static str) -> Self {
+        let mut error = Self::new(code);
+        error.sentence = sentence;
+        error
+    }
+
     /// 405 with the methods that the path does take.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
         Self { allow: Some(allow), ..Self::new(ErrorCode::MethodNotAllowed) }

@@ -1,14 +1,20 @@
 //! How a handler obtains an [`Admission`]: by taking [`Limited`] as a parameter. The order is the contract's: decode,
 //! charge the path, read the fields, charge the mailbox. Not JSON spends nothing; a faulty field spends the path alone.
+//! A sign-up comes through [`Gated`], whose gate and hourly buckets stand before the fields are read.
 
-use std::marker::PhantomData;
+use std::{future::Future, marker::PhantomData};
 
 use axum::extract::{FromRef, FromRequest, MatchedPath, Request};
+use http::Extensions;
+use serde_json::{Map, Value};
 
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
 use crate::{
     error::ApiError,
-    extract::{Describe, FromFields, Rule, json},
+    extract::{
+        Describe, FromFields, Rule,
+        json::{self, Decoded},
+    },
 };
 
 /// Marks an admission by the bucket of path and address.
@@ -18,6 +24,10 @@ pub struct PerPath;
 /// Marks an admission by the path's bucket and the mailbox's.
 #[derive(Debug)]
 pub struct Mailbox<S>(PhantomData<S>);
+
+/// Marks an admission by the path's bucket and a developer's hourly ones.
+#[derive(Debug)]
+pub struct HourlySignup;
 
 /// A mailbox scope as a type.
 pub trait Scope: Send + 'static {
@@ -60,7 +70,7 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
-        visit.charge(&limiter, Charge::auth_email(M::SCOPE, body.mailbox())).await?;
+        visit.charge(&limiter, &[Charge::auth_email(M::SCOPE, body.mailbox())]).await?;
         Ok(Self(Admission::granted(), body))
     }
 }
@@ -77,16 +87,64 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
     }
 }
 
+/// Who is let in to sign up. It stands before the hourly buckets, so that a refusal spends neither.
+pub trait Gate: Send + Sync {
+    /// What the gate found out, for the use case.
+    type Pass: Send;
+
+    /// The mailbox to charge, in its canonical form; `None` when the body names none.
+    fn mailbox(body: &Map<String, Value>) -> Option<String>;
+
+    /// Judges the decoded, not yet validated body.
+    fn judge(&self, body: &Map<String, Value>) -> impl Future<Output = Result<Self::Pass, ApiError>> + Send;
+}
+
+/// A body that passed a gate and the hourly buckets, what the gate found out, and the proof that it was charged for.
+#[derive(Debug)]
+pub struct Gated<G: Gate, T>(pub Admission<HourlySignup>, pub G::Pass, pub T);
+
+impl<S, G, T> FromRequest<S> for Gated<G, T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    G: Gate + FromRef<S>,
+    T: FromFields,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let limiter = Limiter::from_ref(state);
+        let visit = Visit::of(request.extensions())?;
+        let decoded = json::decode(request).await?;
+        visit.charge(&limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
+        let nothing = Map::new();
+        let fields = if let Decoded::Json(Value::Object(fields)) = &decoded { fields } else { &nothing };
+        let pass = G::from_ref(state).judge(fields).await?;
+        let mut charges = vec![Charge::signup_ip(&visit.client)];
+        charges.extend(G::mailbox(fields).map(|mailbox| Charge::signup_email(&mailbox)));
+        visit.charge(&limiter, &charges).await?;
+        Ok(Self(Admission::granted(), pass, json::read(decoded)?))
+    }
+}
+
+impl<G: Gate, T> Describe for Gated<G, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        let buckets = [Bucket::Auth, Bucket::SignupIp, Bucket::SignupEmail].map(Rule::Bucket);
+        rules.push(Rule::Body);
+        rules.extend(buckets);
+    }
+}
+
 /// Who asks for what, as the corridor and the router noted it.
-struct Visit {
+pub(crate) struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
 }
 
 impl Visit {
-    fn of(request: &Request) -> Result<Self, ApiError> {
-        let extensions = request.extensions();
+    /// Reads what was noted.
+    pub(crate) fn of(extensions: &Extensions) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
@@ -95,8 +153,19 @@ impl Visit {
         })
     }
 
-    async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {
-        match limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await {
+    /// The matched template.
+    pub(crate) fn route(&self) -> &str {
+        self.route.as_str()
+    }
+
+    /// Whose request it is.
+    pub(crate) const fn client(&self) -> &ClientIp {
+        &self.client
+    }
+
+    /// Charges in order until one bucket refuses.
+    pub(crate) async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
+        match limiter.decide(charges, &self.client, self.route(), &self.attempt).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(ApiError::rate_limited(refusal.sentence(), refusal.retry_after())),
         }
@@ -104,8 +173,8 @@ impl Visit {
 }
 
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {
-    let visit = Visit::of(&request)?;
+    let visit = Visit::of(request.extensions())?;
     let decoded = json::decode(request).await?;
-    visit.charge(limiter, Charge::auth(visit.route.as_str(), &visit.client)).await?;
+    visit.charge(limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
     Ok((visit, json::read(decoded)?))
 }

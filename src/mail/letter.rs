@@ -40,6 +40,10 @@ pub enum Letter {
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
     PasswordChanged,
+    /// Asks a developer to confirm the mailbox, behind which the first API key waits.
+    PrimaSignup { link: String },
+    /// Tells a developer who signed up again that there is a key already. Carries no token.
+    PrimaKeyExists { portal: String },
 }
 
 impl Letter {
@@ -47,6 +51,8 @@ impl Letter {
     pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
     pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_secs(60 * 60);
+    /// How long the link of a [`Letter::PrimaSignup`] lives (surface 2.7).
+    pub const PRIMA_SIGNUP_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
     /// The letter's name in the outbox, in the log and among the templates.
     pub const fn kind(&self) -> &'static str {
@@ -56,15 +62,19 @@ impl Letter {
             Self::ResetPassword { .. } => "reset_password",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
+            Self::PrimaSignup { .. } => "prima_signup",
+            Self::PrimaKeyExists { .. } => "prima_key_exists",
         }
     }
 
     /// The links, the one behind the button first.
     pub(super) fn links(&self) -> [Option<&str>; 2] {
         match self {
-            Self::VerifyEmail { link } | Self::SetPassword { link, .. } | Self::ResetPassword { link } => {
-                [Some(link), None]
-            }
+            Self::VerifyEmail { link }
+            | Self::SetPassword { link, .. }
+            | Self::ResetPassword { link }
+            | Self::PrimaSignup { link }
+            | Self::PrimaKeyExists { portal: link } => [Some(link), None],
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
             Self::PasswordChanged => [None, None],
         }
@@ -76,7 +86,8 @@ impl Letter {
             Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
             Self::SetPassword { valid_for, .. } => Some(*valid_for),
             Self::ResetPassword { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
-            Self::AccountExists { .. } | Self::PasswordChanged => None,
+            Self::PrimaSignup { .. } => Some(Self::PRIMA_SIGNUP_LIFETIME),
+            Self::AccountExists { .. } | Self::PasswordChanged | Self::PrimaKeyExists { .. } => None,
         }
     }
 }

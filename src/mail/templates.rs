@@ -32,12 +32,14 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 5] = [
+const LETTERS: [[(&str, &str); 6]; 7] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
     letter!("account_exists"),
     letter!("password_changed"),
+    letter!("prima_signup"),
+    letter!("prima_key_exists"),
 ];
 
 /// The templates, compiled.

@@ -3,6 +3,7 @@
 
 pub mod cookie;
 pub mod extract;
+pub mod key_ring;
 mod open;
 mod refresh;
 mod revoke;
@@ -16,7 +17,8 @@ use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 pub use self::{
-    extract::CurrentSession,
+    extract::{CurrentSession, KnownCaller},
+    key_ring::{KeyHolder, KeyRing, Keys},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,

@@ -13,14 +13,17 @@ use crate::{
     store::{Fault, Tx},
 };
 
-pub use self::store::{Live, claim, delete_all, delete_others, find_live, find_used, sweep};
+pub use self::store::{Live, claim, claim_unowned, delete_all, delete_others, find_live, find_used, sweep};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.
-const LIVE_MAILED_LIMIT: i64 = 5;
+pub const LIVE_MAILED_LIMIT: i64 = 5;
+
+/// The purpose in the database of a ticket that nothing accepts.
+const DECOY: &str = "decoy";
 
 /// What a ticket is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +31,7 @@ pub enum Purpose {
     VerifyEmail,
     SetPassword,
     PasswordReset,
+    PrimaSignup,
 }
 
 impl Purpose {
@@ -37,13 +41,14 @@ impl Purpose {
             Self::VerifyEmail => "verify_email",
             Self::SetPassword => "set_password",
             Self::PasswordReset => "password_reset",
+            Self::PrimaSignup => "prima_signup",
         }
     }
 
     /// How long a ticket lives.
     pub const fn lifetime(self) -> Duration {
         match self {
-            Self::VerifyEmail | Self::SetPassword => DAY,
+            Self::VerifyEmail | Self::SetPassword | Self::PrimaSignup => DAY,
             Self::PasswordReset => HOUR,
         }
     }
@@ -86,12 +91,25 @@ impl Tickets {
         store::insert(
             tx,
             &secret.hash(),
-            if live { purpose.name() } else { "decoy" },
+            if live { purpose.name() } else { DECOY },
             owner,
             now,
             now + purpose.lifetime(),
         )
         .await?;
+        Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that belongs to no account yet; the caller keeps what it stands for under its hash. One that is
+    /// not `live` is a decoy, written by the same statement.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_unowned(&self, tx: &mut Tx, purpose: Purpose, live: bool) -> Result<Issued, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let name = if live { purpose.name() } else { DECOY };
+        store::insert(tx, &secret.hash(), name, None, now, now + purpose.lifetime()).await?;
         Ok(Issued { secret, live })
     }
 }
