@@ -24,11 +24,11 @@ use crate::{
 /// Longest wait for a request's head; also how long an idle connection is kept. A proxy in front keeps its own for less.
 const HEADER_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Most header lines of a request.
-const HEADERS_MAX: usize = 100;
+/// Largest head of a request in bytes. The number of header lines is bounded by the library: 100, then 431.
+const HEAD_BYTES_MAX: usize = 32 * 1024;
 
-/// Largest head of a request in bytes.
-const HEAD_BYTES_MAX: usize = 64 * 1024;
+/// Most bytes of a connection that wait in memory.
+const BUFFER_MAX: usize = 64 * 1024;
 
 /// How long open requests may take to finish after the stop signal, half-sent ones included.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(25);
@@ -125,14 +125,14 @@ impl Connections {
     {
         let house = self.house.clone();
         let service = tower::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
-            request.extensions_mut().insert(peer.clone());
+            request.extensions_mut().insert(peer);
             tower::Service::call(&mut house.clone(), request)
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADER_DEADLINE)
-            .max_headers(HEADERS_MAX)
-            .max_buf_size(HEAD_BYTES_MAX)
+            .max_header_size(HEAD_BYTES_MAX)
+            .max_buf_size(BUFFER_MAX)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         let watched = self.graceful.watch(connection);
         self.tasks.spawn(async move {

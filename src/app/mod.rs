@@ -116,7 +116,7 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (router, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
@@ -133,7 +133,7 @@ impl App {
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self { house: House::new(corridor, router), routes, db, courier, limiter, passwords, clock })
+        Ok(Self { house: House::new(corridor, rooms), routes, db, courier, limiter, passwords, clock })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.

@@ -73,9 +73,15 @@ pub struct Plan<S> {
     methods: BTreeMap<&'static str, MethodRouter<S>>,
 }
 
-impl<S: Clone + Send + Sync + 'static> Plan<S> {
-    pub const fn new() -> Self {
+impl<S> Default for Plan<S> {
+    fn default() -> Self {
         Self { routes: Vec::new(), methods: BTreeMap::new() }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Plan<S> {
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// A route that its handler's parameters guard.

@@ -47,12 +47,13 @@ pub enum Letter {
 }
 
 impl Letter {
-    /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
-    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
-    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_secs(60 * 60);
+    /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
+    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
+    /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
+    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_hours(1);
     /// How long the link of a [`Letter::PrimaSignup`] lives (surface 2.7).
-    pub const PRIMA_SIGNUP_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const PRIMA_SIGNUP_LIFETIME: Duration = Duration::from_hours(24);
 
     /// The letter's name in the outbox, in the log and among the templates.
     pub const fn kind(&self) -> &'static str {

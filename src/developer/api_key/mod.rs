@@ -25,7 +25,7 @@ use crate::{
 pub const LIVE_LIMIT: i64 = 20;
 
 /// How fine "last used" is: a busy key costs one write in this time.
-pub const USE_NOTED_EVERY: Duration = Duration::from_secs(60);
+pub const USE_NOTED_EVERY: Duration = Duration::from_mins(1);
 
 /// What the use cases of keys need.
 #[derive(Clone, Debug)]

@@ -5,7 +5,7 @@ use redis::{AsyncTypedCommands, aio::MultiplexedConnection, cmd};
 
 use super::{
     server::Server,
-    world::{LOGIN, admitted, connection, hit, mailbox, on_redis, shared_url, somebody},
+    world::{LOGIN, admitted, connection, hit, mailbox, on_redis, shared_url, somebody, steadily},
 };
 
 async fn pttl(redis: &mut MultiplexedConnection, charge: &Charge) -> i64 {
@@ -14,64 +14,74 @@ async fn pttl(redis: &mut MultiplexedConnection, charge: &Charge) -> i64 {
 
 #[tokio::test]
 async fn the_value_is_the_count_and_the_ttl_the_rest() {
-    let Some(url) = shared_url() else { return };
-    let (limiter, mut redis, client) = (on_redis(&url).await, connection(&url).await, somebody());
-    let charge = Charge::auth(LOGIN, &client);
-    admitted(&limiter, &charge, &client, 3).await;
-    assert_eq!(redis.get(charge.key()).await.unwrap().as_deref(), Some("3"));
-    assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+    steadily(async |limiter, mut redis| {
+        let client = somebody();
+        let charge = Charge::auth(LOGIN, &client);
+        admitted(&limiter, &charge, &client, 3).await;
+        assert_eq!(redis.get(charge.key()).await.unwrap().as_deref(), Some("3"));
+        assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_key_without_ttl_is_re_armed_to_a_whole_window() {
     // case 189
-    let Some(url) = shared_url() else { return };
-    let (limiter, mut redis, client) = (on_redis(&url).await, connection(&url).await, somebody());
-    let charge = Charge::auth(LOGIN, &client);
-    redis.set(charge.key(), 500).await.unwrap();
-    let Verdict::Refused(refusal) = hit(&limiter, std::slice::from_ref(&charge), &client).await else {
-        panic!("admitted")
-    };
-    assert_eq!(refusal.retry_after().seconds(), 60);
-    assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+    steadily(async |limiter, mut redis| {
+        let client = somebody();
+        let charge = Charge::auth(LOGIN, &client);
+        redis.set(charge.key(), 500).await.unwrap();
+        let Verdict::Refused(refusal) = hit(&limiter, std::slice::from_ref(&charge), &client).await else {
+            panic!("admitted")
+        };
+        assert_eq!(refusal.retry_after().seconds(), 60);
+        assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
 
-    redis.set(charge.key(), 4).await.unwrap();
-    assert_eq!(admitted(&limiter, &charge, &client, 31).await, 26);
-    assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+        redis.set(charge.key(), 4).await.unwrap();
+        assert_eq!(admitted(&limiter, &charge, &client, 31).await, 26);
+        assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_ttl_beyond_the_window_is_cut_to_it() {
-    let Some(url) = shared_url() else { return };
-    let (limiter, mut redis, client) = (on_redis(&url).await, connection(&url).await, somebody());
-    let charge = Charge::auth(LOGIN, &client);
-    redis.set_ex(charge.key(), 500, 86_400).await.unwrap();
-    assert_eq!(admitted(&limiter, &charge, &client, 1).await, 0);
-    assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+    steadily(async |limiter, mut redis| {
+        let client = somebody();
+        let charge = Charge::auth(LOGIN, &client);
+        redis.set_ex(charge.key(), 500, 86_400).await.unwrap();
+        assert_eq!(admitted(&limiter, &charge, &client, 1).await, 0);
+        assert!((50_000..=60_000).contains(&pttl(&mut redis, &charge).await));
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn a_foreign_value_is_replaced() {
-    let Some(url) = shared_url() else { return };
-    let (limiter, mut redis, client) = (on_redis(&url).await, connection(&url).await, somebody());
-    let charge = Charge::auth(LOGIN, &client);
-    redis.lpush(charge.key(), "x").await.unwrap();
-    assert_eq!(admitted(&limiter, &charge, &client, 31).await, 30);
-    for text in ["words", "-5", "007", "1.5", ""] {
-        redis.set(charge.key(), text).await.unwrap();
-        assert_eq!(admitted(&limiter, &charge, &client, 31).await, 30, "{text:?}");
-    }
-    assert_eq!(limiter.decided_by_memory(), 0);
+    steadily(async |limiter, mut redis| {
+        let client = somebody();
+        let charge = Charge::auth(LOGIN, &client);
+        redis.lpush(charge.key(), "x").await.unwrap();
+        assert_eq!(admitted(&limiter, &charge, &client, 31).await, 30);
+        for text in ["words", "-5", "007", "1.5", ""] {
+            redis.set(charge.key(), text).await.unwrap();
+            assert_eq!(admitted(&limiter, &charge, &client, 31).await, 30, "{text:?}");
+        }
+        assert_eq!(limiter.decided_by_memory(), 0);
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn two_processes_share_one_budget() {
-    let Some(url) = shared_url() else { return };
-    let (one, other, client) = (on_redis(&url).await, on_redis(&url).await, somebody());
-    let charge = Charge::auth(LOGIN, &client);
-    assert_eq!(admitted(&one, &charge, &client, 20).await, 20);
-    assert_eq!(admitted(&other, &charge, &client, 20).await, 10);
-    assert_eq!(admitted(&one, &charge, &client, 1).await, 0);
+    steadily(async |one, _| {
+        let (other, client) = (on_redis(&shared_url().unwrap()).await, somebody());
+        let charge = Charge::auth(LOGIN, &client);
+        assert_eq!(admitted(&one, &charge, &client, 20).await, 20);
+        assert_eq!(admitted(&other, &charge, &client, 20).await, 10);
+        assert_eq!(admitted(&one, &charge, &client, 1).await, 0);
+    })
+    .await;
 }
 
 #[tokio::test]
