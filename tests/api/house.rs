@@ -12,9 +12,8 @@ const LONGEST: usize = 400;
 const EMPTY_NAMES: [&str; 9] = ["utils", "helpers", "common", "manager", "service", "misc", "types", "core", "base"];
 
 /// What no line of code may hold, outside strings and comments.
-const FORBIDDEN: [&str; 10] = [
-    ".unwrap()", ".expect(", "todo!", "unimplemented!", "dbg!", "#[allow", "#![allow", "unsafe ", "::*;", "::*}",
-];
+const FORBIDDEN: [&str; 10] =
+    [".unwrap()", ".expect(", "todo!", "unimplemented!", "dbg!", "#[allow", "#![allow", "unsafe ", "::*;", "::*}"];
 
 /// Where each crate, and each thing that only one place may ask the system for, is known: names on the left, on the
 /// right folders (with a slash at the end), files, and names of files that count in every folder (with a slash in front).
@@ -22,7 +21,14 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
     (
         &["axum", "http", "tower", "tower_http", "http_body", "http_body_util"],
         &[
-            "app/", "middleware/", "error/", "extract/", "screens/", "/routes.rs", "/extract.rs", "/cookie.rs",
+            "app/",
+            "middleware/",
+            "error/",
+            "extract/",
+            "screens/",
+            "/routes.rs",
+            "/extract.rs",
+            "/cookie.rs",
             // Renders the budget's header fields, which are the limiter's own contract.
             "limit/headers.rs",
         ],
@@ -37,10 +43,7 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
     (&["hyper", "hyper_util"], &["app/"]),
     (&["SystemTime", "Instant", "UNIX_EPOCH"], &["clock.rs"]),
     (&["SystemRandom", "rand", "getrandom", "new_v4", "now_utc", "OsRng"], &["secret.rs"]),
-    (
-        &["ConnectInfo", "SocketAddr", "local_addr", "peer_addr"],
-        &["app/listen.rs", "middleware/client_ip.rs"],
-    ),
+    (&["ConnectInfo", "SocketAddr", "local_addr", "peer_addr"], &["app/listen.rs", "middleware/client_ip.rs"]),
 ];
 
 /// The storeys of the house, from the roof to the ground. A module uses what stands below it, never what stands beside
@@ -50,9 +53,18 @@ const STOREYS: [&[&str]; 8] = [
     &["app"],
     &["middleware"],
     &[
-        "health", "password", "profile", "magic_link", "passkey", "oidc", "cli_login", "developer", "screens",
+        "health",
+        "password",
+        "profile",
+        "magic_link",
+        "passkey",
+        "oidc",
+        "cli_login",
+        "developer",
+        "screens",
         // These two are rooms that others may use, so they stand at the bottom of the storey.
-        "session", "account",
+        "session",
+        "account",
     ],
     &["extract", "error"],
     &["limit", "ticket", "mail"],

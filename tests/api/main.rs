@@ -8,6 +8,8 @@ mod app;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod developer;
+#[cfg(test)]
 mod extract;
 #[cfg(test)]
 mod health;

@@ -65,7 +65,10 @@ async fn a_local_part_outside_ascii_is_refused_and_mails_nobody() {
         let email = world.mailbox_of(local);
         let somebody = world.anonymous();
         world.register(&email, PASSWORD).await.has_fault("value_error", "body.email");
-        somebody.post("/api/auth/forgot-password", json!({"email": email})).await.has_fault("value_error", "body.email");
+        somebody
+            .post("/api/auth/forgot-password", json!({"email": email}))
+            .await
+            .has_fault("value_error", "body.email");
         assert_eq!(world.db_accounts_of(&email).await, 0);
     }
     assert!(world.mails().await.is_empty());
@@ -100,7 +103,10 @@ async fn addresses_that_no_server_would_deliver_are_refused() {
     for email in &strange {
         world.register(email, PASSWORD).await.has_fault("value_error", "body.email");
         let somebody = world.anonymous();
-        somebody.post("/api/auth/forgot-password", json!({"email": email})).await.has_fault("value_error", "body.email");
+        somebody
+            .post("/api/auth/forgot-password", json!({"email": email}))
+            .await
+            .has_fault("value_error", "body.email");
         somebody.login(email, PASSWORD).await.has_fault("value_error", "body.email");
     }
     // The member's own verification mail, and no other.

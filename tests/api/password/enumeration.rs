@@ -6,7 +6,13 @@ use crate::world::{PAGE, PASSWORD, Reply, Verbs, World};
 
 /// People who differ in everything that a stranger might want to know.
 async fn everybody(world: &World) -> Vec<String> {
-    let everybody = vec![world.mailbox(), world.unconfirmed().await, world.member().await, world.member().await, world.member().await];
+    let everybody = vec![
+        world.mailbox(),
+        world.unconfirmed().await,
+        world.member().await,
+        world.member().await,
+        world.member().await,
+    ];
     world.db_forget_password(&everybody[3]).await;
     world.db_disable(&everybody[4]).await;
     everybody

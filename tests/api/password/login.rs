@@ -26,8 +26,18 @@ async fn a_member_gets_tokens_in_the_body_and_the_refresh_token_as_a_cookie() {
     let mut names: Vec<String> = body["user"].as_object().unwrap().keys().cloned().collect();
     names.sort();
     let expected = [
-        "avatar_url", "created_at", "default_workspace_id", "email", "email_verified", "full_name", "has_password",
-        "id", "is_active", "last_login_at", "locale", "role",
+        "avatar_url",
+        "created_at",
+        "default_workspace_id",
+        "email",
+        "email_verified",
+        "full_name",
+        "has_password",
+        "id",
+        "is_active",
+        "last_login_at",
+        "locale",
+        "role",
     ];
     assert_eq!(names, expected);
 }
@@ -75,7 +85,10 @@ async fn the_fields_are_checked_before_any_hash_runs() {
     somebody.login("a\0@x.example", PASSWORD).await.has_fault("value_error", "body.email");
     let huge = r#"{"email":18446744073709551616,"password":"p"}"#;
     somebody.raw(LOGIN, Some("application/json"), huge).await.has_fault("string_type", "body.email");
-    somebody.post(LOGIN, json!({"email": email, "password": PASSWORD, "tenant": "x\0y"})).await.is_error(422, "VAL_001");
+    somebody
+        .post(LOGIN, json!({"email": email, "password": PASSWORD, "tenant": "x\0y"}))
+        .await
+        .is_error(422, "VAL_001");
     somebody.post(LOGIN, json!({"email": email, "password": null})).await.has_fault("string_type", "body.password");
     // A current password of 1024 characters is a valid body.
     somebody.login(&email, &"p".repeat(1024)).await.is_error(401, "AUTH_001");

@@ -72,10 +72,14 @@ async fn every_field_is_checked_and_every_fault_is_named_at_once() {
     let email = world.mailbox();
     let register = async |body| world.anonymous().post(REGISTER, body).await;
     let reply = register(json!({})).await;
-    assert_eq!(reply.faults(), [("missing", "body.email"), ("missing", "body.password")].map(|(a, b)| (a.into(), b.into())));
+    assert_eq!(
+        reply.faults(),
+        [("missing", "body.email"), ("missing", "body.password")].map(|(a, b)| (a.into(), b.into()))
+    );
     let reply = register(json!({
         "email": 1, "password": "short", "full_name": "", "workspace_name": "w".repeat(121), "locale": "es"
-    })).await;
+    }))
+    .await;
     reply.has_fault("string_type", "body.email");
     reply.has_fault("string_too_short", "body.password");
     reply.has_fault("string_too_short", "body.full_name");
@@ -155,7 +159,11 @@ async fn a_name_stays_a_name_in_the_mail() {
         let mails = world.mails_to(&email).await;
         assert_eq!(mails.len(), 1);
         assert_eq!(mails[0].to, [email.as_str()]);
-        assert!(!mails[0].html.contains("<a href=https://evil") && !mails[0].html.contains("<boss@"), "{}", mails[0].html);
+        assert!(
+            !mails[0].html.contains("<a href=https://evil") && !mails[0].html.contains("<boss@"),
+            "{}",
+            mails[0].html
+        );
         assert!(mails[0].html.contains("&lt;"), "{}", mails[0].html);
     }
 }

@@ -57,9 +57,8 @@ async fn a_refused_password_does_not_consume_the_link() {
     let world = World::new().await;
     let email = world.member().await;
     let token = reset_token(&world, &email).await;
-    let try_with = async |password: &str| {
-        world.anonymous().post(RESET, json!({"token": token, "new_password": password})).await
-    };
+    let try_with =
+        async |password: &str| world.anonymous().post(RESET, json!({"token": token, "new_password": password})).await;
     let reasons = |reply: &crate::world::Reply| reply.is_error(422, "VAL_002").json()["details"]["reasons"].clone();
     assert_eq!(reasons(&try_with(PASSWORD).await), json!(["unchanged"]));
     assert_eq!(reasons(&try_with("password123").await), json!(["common"]));

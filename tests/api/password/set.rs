@@ -69,7 +69,8 @@ async fn the_link_cannot_replace_a_password_that_is_there() {
     let (email, token) = invited(&world).await;
     let other = world.member().await;
     assert_ne!(email, other);
-    let sql = "UPDATE users SET password_hash = (SELECT o.password_hash FROM users o WHERE o.email <> $1) WHERE email = $1";
+    let sql =
+        "UPDATE users SET password_hash = (SELECT o.password_hash FROM users o WHERE o.email <> $1) WHERE email = $1";
     world.db_execute(sql, &email).await;
     let refused = world.anonymous().post(SET, json!({"token": token, "password": CHOSEN})).await;
     refused.is_error(400, "AUTH_006");
@@ -80,7 +81,8 @@ async fn the_link_cannot_replace_a_password_that_is_there() {
 async fn a_refused_password_does_not_consume_the_link() {
     let world = World::new().await;
     let (email, token) = invited(&world).await;
-    let try_with = async |password: &str| world.anonymous().post(SET, json!({"token": token, "password": password})).await;
+    let try_with =
+        async |password: &str| world.anonymous().post(SET, json!({"token": token, "password": password})).await;
     try_with("password123").await.is_error(422, "VAL_002");
     try_with(&email).await.is_error(422, "VAL_002");
     try_with("short").await.has_fault("string_too_short", "body.password");

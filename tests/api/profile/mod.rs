@@ -40,7 +40,12 @@ async fn a_header_selects_a_workspace_of_the_caller_and_no_other() {
     anna.get(ME).header("x-workspace-id", "7").await.has_fault("uuid_parsing", "header.X-Workspace-ID");
     anna.get(ME).header("x-workspace-id", b"\xff").await.has_fault("uuid_parsing", "header.X-Workspace-ID");
     // On an anonymous route the header means nothing.
-    world.anonymous().post("/api/auth/login", json!({})).header("x-workspace-id", "7").await.has_fault("missing", "body.email");
+    world
+        .anonymous()
+        .post("/api/auth/login", json!({}))
+        .header("x-workspace-id", "7")
+        .await
+        .has_fault("missing", "body.email");
 }
 
 #[tokio::test]
@@ -83,7 +88,8 @@ async fn faults_change_nothing() {
     let world = World::new().await;
     let anna = world.signed_in().await;
     let before = anna.get(ME).await.json();
-    let bad = json!({"full_name": "", "avatar_url": "http://cdn.example/a.png", "locale": "es", "default_workspace_id": "7"});
+    let bad =
+        json!({"full_name": "", "avatar_url": "http://cdn.example/a.png", "locale": "es", "default_workspace_id": "7"});
     let reply = anna.patch(ME, bad).await;
     reply.has_fault("string_too_short", "body.full_name").has_fault("url_scheme", "body.avatar_url");
     reply.has_fault("enum", "body.locale").has_fault("uuid_parsing", "body.default_workspace_id");

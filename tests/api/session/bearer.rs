@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use labs_auth::{
-    secret::SecretKey,
-    session::Signer,
-};
+use labs_auth::{secret::SecretKey, session::Signer};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -44,7 +41,8 @@ async fn a_token_says_who_whose_session_and_for_how_long_and_nothing_else() {
     assert_eq!(names, ["aud", "exp", "iat", "iss", "jti", "sid", "sub", "type", "wid"]);
     assert_eq!((&claims["iss"], &claims["aud"], &claims["type"]), (&json!(ISSUER), &json!("labs"), &json!("access")));
     assert_eq!(claims["exp"].as_i64().unwrap() - claims["iat"].as_i64().unwrap(), 1800);
-    let header: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(anna.access.split('.').next().unwrap()).unwrap()).unwrap();
+    let header: Value =
+        serde_json::from_slice(&URL_SAFE_NO_PAD.decode(anna.access.split('.').next().unwrap()).unwrap()).unwrap();
     assert_eq!(header["alg"], "HS256");
     assert!(header["kid"].is_string());
 }
@@ -112,7 +110,8 @@ async fn a_disabled_account_is_told_so() {
 async fn the_previous_key_still_opens_while_keys_rotate() {
     let world = World::new().await;
     let anna = world.signed_in().await;
-    let rotated = [("SECRET_KEY", "the next secret of more than thirty-two bytes"), ("DATABASE_URL", world.database_url())];
+    let rotated =
+        [("SECRET_KEY", "the next secret of more than thirty-two bytes"), ("DATABASE_URL", world.database_url())];
     let next = World::with(&[rotated[0], rotated[1], ("SECRET_KEY_PREVIOUS", SECRET)]).await;
     let bearer = format!("Bearer {}", anna.access);
     next.anonymous().get(ME).header("authorization", &bearer).await.is(200);

@@ -172,5 +172,8 @@ async fn the_database_holds_no_token_in_clear() {
     let anna = world.signed_in().await;
     let sql = "SELECT count(*) FROM refresh_tokens WHERE CAST(hash AS TEXT) = $1";
     assert_eq!(world.db_number(sql, &anna.refresh).await, 0);
-    assert_eq!(world.db_number("SELECT count(*) FROM refresh_tokens WHERE length(hash) = 32 AND $1 <> ''", "any").await, 1);
+    assert_eq!(
+        world.db_number("SELECT count(*) FROM refresh_tokens WHERE length(hash) = 32 AND $1 <> ''", "any").await,
+        1
+    );
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Mutex};
 use labs_auth::{
     app::Planned,
     config::{Environment, Settings},
-    extract::Rule,
+    extract::{Rule, ServiceKeys},
 };
 
 pub(super) struct Facts {
@@ -13,6 +13,7 @@ pub(super) struct Facts {
     pub(super) public_prefixes: Vec<String>,
     pub(super) production: bool,
     pub(super) volumetric: bool,
+    pub(super) service_keys: ServiceKeys,
     routes: Vec<Planned>,
     secrets: Mutex<BTreeSet<String>>,
 }
@@ -27,6 +28,7 @@ impl Facts {
             public_prefixes: settings.cors.public_prefixes.clone(),
             production: settings.environment == Environment::Production,
             volumetric: settings.limits.volumetric,
+            service_keys: settings.service_keys.clone(),
             routes: Vec::new(),
             secrets: Mutex::default(),
         }

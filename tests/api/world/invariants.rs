@@ -8,8 +8,17 @@ use serde_json::Value;
 use super::{Ask, Reply, facts::Facts};
 
 /// What must never stand in an error, beside what the test itself sent.
-const INSIDES: [&str; 9] =
-    ["$argon2", "SELECT ", "INSERT ", "UPDATE ", "DELETE FROM", "sqlx", "UNIQUE constraint", "duplicate key", "panicked"];
+const INSIDES: [&str; 9] = [
+    "$argon2",
+    "SELECT ",
+    "INSERT ",
+    "UPDATE ",
+    "DELETE FROM",
+    "sqlx",
+    "UNIQUE constraint",
+    "duplicate key",
+    "panicked",
+];
 
 const EXPOSED: &str = "X-Total-Count, X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, X-RateLimit-Limit, \
                        X-RateLimit-Remaining, X-RateLimit-Reset";
@@ -23,12 +32,16 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     readable_by(facts, asked, reply);
     counted(facts, asked, reply);
     if reply.body.is_empty() {
-        let may_be_empty = method == "HEAD" || is_preflight(asked) || reply.status.is_redirection();
+        let may_be_empty =
+            method == "HEAD" || reply.status == 204 || is_preflight(asked) || reply.status.is_redirection();
         assert!(may_be_empty, "an answer without a body: {reply:?}");
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         let body = reply.json();
-        let credential = body.get("access_token").is_some() || body.get("refresh_token").is_some();
+        let credential = body.get("access_token").is_some()
+            || body.get("refresh_token").is_some()
+            || body.get("key").is_some()
+            || body.get("api_key").is_some();
         let is_error = reply.status.is_client_error() || reply.status.is_server_error();
         if credential || is_error {
             assert_eq!(reply.header("cache-control"), Some("no-store"), "{reply:?}");
@@ -66,7 +79,8 @@ fn dressed(facts: &Facts, reply: &Reply) {
 /// Which pages may read the answer.
 #[track_caller]
 fn readable_by(facts: &Facts, asked: &Ask, reply: &Reply) {
-    let vary: Vec<&str> = reply.headers.get_all(header::VARY).iter().flat_map(|it| it.to_str().unwrap().split(',')).collect();
+    let vary: Vec<&str> =
+        reply.headers.get_all(header::VARY).iter().flat_map(|it| it.to_str().unwrap().split(',')).collect();
     assert!(vary.iter().any(|token| token.trim().eq_ignore_ascii_case("origin")), "no Vary: Origin: {reply:?}");
     let mut origins = asked.headers.get_all(header::ORIGIN).iter();
     let origin = origins.next().filter(|_| origins.next().is_none()).map(|it| String::from_utf8_lossy(it.as_bytes()));
@@ -96,14 +110,16 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     if reply.status.is_server_error() {
         return;
     }
-    let uncounted = is_preflight(asked) || is_refused_at_the_door(reply);
+    let uncounted = is_preflight(asked) || is_refused_at_the_door(reply) || is_sibling(facts, asked);
     let volumetric = facts.volumetric && !uncounted && is_volumetric(path);
     if is_plain(path) {
         assert_eq!(policies.contains("\"ip\";"), volumetric, "{reply:?}");
     }
     let unread = matches!(reply.status.as_u16(), 408 | 413 | 415)
-        || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid");
-    let own = facts.has_bucket(method, path) == Some(true) && !uncounted && !unread;
+        || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid")
+        || is_gateway(path) && reply.status == 422 && is_not_json(asked);
+    let flooded = reply.status == 429 && reply.body_code().as_deref() == Some("");
+    let own = facts.has_bucket(method, path) == Some(true) && !uncounted && !unread && !flooded;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
     let hides_numbers = reply.status == 429 && reply.header("ratelimit").is_none();
@@ -119,6 +135,21 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
 
 fn is_refused_at_the_door(reply: &Reply) -> bool {
     reply.status == 400 && reply.code() == "VAL_006"
+}
+
+/// Whether a sibling service asks about a key: whoever shows a valid service key is counted nowhere.
+fn is_sibling(facts: &Facts, asked: &Ask) -> bool {
+    asked.plain_path() == "/api/prima/v1/keys/introspect" && facts.service_keys.admit(&asked.headers)
+}
+
+/// The gateway shape does not say what was wrong with a body.
+fn is_not_json(asked: &Ask) -> bool {
+    let declared = asked.headers.get(header::CONTENT_TYPE).is_none_or(|it| it == "application/json");
+    declared && !asked.body.is_empty() && serde_json::from_slice::<Value>(&asked.body).is_err()
+}
+
+fn is_gateway(path: &str) -> bool {
+    path.strip_prefix("/api/prima/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_preflight(asked: &Ask) -> bool {
@@ -155,8 +186,7 @@ fn well_said(path: &str, reply: &Reply, body: &Value) {
         return;
     }
     let id = reply.header("x-request-id").unwrap();
-    let gateway = path.strip_prefix("/api/prima/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let (code, sentence) = if gateway {
+    let (code, sentence) = if is_gateway(path) {
         assert_eq!(keys(body), ["error"], "{reply:?}");
         let inner = &body["error"];
         assert_eq!(keys(inner), ["code", "message", "param", "request_id", "type"], "{reply:?}");

@@ -47,8 +47,10 @@ impl World {
         self.deliver().await;
         let folder = self.mails_folder();
         let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
-        let mut names: Vec<String> =
-            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).filter(|it| it.ends_with(".eml")).collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|it| it.ends_with(".eml"))
+            .collect();
         names.sort();
         let order = {
             let mut seen = self.0.seen.lock().unwrap();

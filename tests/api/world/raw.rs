@@ -50,7 +50,12 @@ pub(crate) fn replies(mut bytes: &[u8]) -> Vec<Reply> {
         let length: usize = headers.get("content-length").map_or(0, |it| it.to_str().unwrap().parse().unwrap());
         let body = bytes[end + 4..][..length].to_vec();
         bytes = &bytes[end + 4 + length..];
-        found.push(Reply::new(String::from("raw bytes"), StatusCode::from_bytes(status.as_bytes()).unwrap(), headers, body));
+        found.push(Reply::new(
+            String::from("raw bytes"),
+            StatusCode::from_bytes(status.as_bytes()).unwrap(),
+            headers,
+            body,
+        ));
     }
     found
 }
