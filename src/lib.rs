@@ -10,10 +10,12 @@ pub mod app;
 pub mod middleware;
 
 // The rooms.
+pub mod address;
 pub mod developer;
 pub mod health;
 pub mod password;
 pub mod profile;
+pub mod screens;
 
 pub mod session;
 
@@ -24,6 +26,7 @@ pub mod error;
 pub mod extract;
 
 // The cellar.
+pub mod audit;
 pub mod limit;
 pub mod mail;
 pub mod store;

@@ -1,4 +1,4 @@
-//! The workspace that a request asks for. Whether it is the caller's is the use case's question.
+//! The workspace that a request asks for, in the header `X-Workspace-ID`. Whether the caller belongs to it is not yet known.
 
 use axum::extract::FromRequestParts;
 use http::request::Parts;

@@ -14,9 +14,15 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
+    account::{Holdings, PasswordProof},
+    address::{self, Addresses},
     clock::Clock,
     config::{DeveloperSettings, Environment, Settings},
-    developer::{Developers, api_key::ApiKeys, gate::SignupGate},
+    developer::{
+        Developers,
+        api_key::{self, ApiKeys},
+        gate::SignupGate,
+    },
     health::{self, Health},
     limit::Limiter,
     mail::{self, Courier},
@@ -24,7 +30,7 @@ use crate::{
     password::{Hashing, Passwords},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{Keys, Sessions, Signer, cookie},
+    session::{self, Devices, Keys, Sessions, Signer, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -64,24 +70,29 @@ impl App {
         limiter.begin().await;
         let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
         let production = settings.environment == Environment::Production;
-        let sessions = Sessions::new(
-            db.clone(),
-            clock.clone(),
-            entropy.clone(),
-            Arc::new(signer),
-            settings.accounts.lifetimes,
-            cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
-        );
+        let sessions = Sessions::new(session::Parts {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            signer: Arc::new(signer),
+            lifetimes: settings.accounts.lifetimes,
+            cookie: cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
+            devices: Devices::new(&secrets.current, secrets.previous.as_ref()),
+            post: post.clone(),
+        });
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let hashing = Hashing::new(cores, entropy.clone())?;
+        let tickets = Tickets::new(clock.clone(), entropy.clone());
+        let proof = PasswordProof::new(hashing.clone());
         let passwords = Passwords {
             db: db.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            tickets: Tickets::new(clock.clone(), entropy.clone()),
-            post,
-            hashing: Hashing::new(cores, entropy.clone())?,
+            tickets: tickets.clone(),
+            post: post.clone(),
+            hashing,
             sessions: sessions.clone(),
-            frontend: settings.links.frontend,
+            frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
         let DeveloperSettings { doors, terms, portal } = settings.developers;
@@ -98,9 +109,25 @@ impl App {
         let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState {
             limiter: limiter.clone(),
-            sessions,
             passwords: passwords.clone(),
-            profiles: Profiles { db: db.clone() },
+            profiles: Profiles {
+                db: db.clone(),
+                clock: clock.clone(),
+                entropy: entropy.clone(),
+                post: post.clone(),
+                proof: proof.clone(),
+                holdings: holdings(&db),
+            },
+            addresses: Addresses {
+                db: db.clone(),
+                clock: clock.clone(),
+                tickets,
+                post,
+                sessions: sessions.clone(),
+                proof,
+                frontend: settings.links.frontend,
+            },
+            sessions,
             service_keys: settings.service_keys.clone(),
             keys: Keys::new(api_keys.clone()),
             developers,
@@ -116,7 +143,8 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (rooms, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) =
+            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
@@ -170,4 +198,12 @@ impl App {
         }
         tracing::info!("Stopped");
     }
+}
+
+/// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
+fn holdings(db: &Database) -> Holdings {
+    Holdings::default()
+        .with(session::overview::Everything(db.clone()))
+        .with(address::Wishes(db.clone()))
+        .with(api_key::Everything(db.clone()))
 }

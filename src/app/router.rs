@@ -7,21 +7,28 @@ use super::{
     state::AppState,
 };
 use crate::{
+    address::routes as address,
     config::Environment,
     developer::{api_key::routes as api_key, routes as developer},
     health::routes as health,
     password::routes as password,
     profile::routes as profile,
-    session::routes as session,
+    screens,
+    session::{overview::routes as overview, routes as session},
 };
 
+const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
 /// Every route of the service.
 ///
 /// # Errors
 /// Every route that nothing guards.
-pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
+pub fn build(
+    state: AppState,
+    environment: Environment,
+    screens_shown: bool,
+) -> Result<(Router, Vec<Planned>), Vec<String>> {
     use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
@@ -35,6 +42,17 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/logout", session::logout)
         .on(Get, "/api/auth/me", profile::me)
         .on(Patch, "/api/auth/me", profile::change_me)
+        .on(Delete, "/api/auth/me", profile::leave)
+        .on(Post, "/api/auth/me/leave-code", profile::ask_to_leave)
+        .on(Get, "/api/auth/me/export", profile::export)
+        .on(Get, "/api/auth/workspaces", profile::workspaces)
+        .on(Get, "/api/auth/sessions", overview::list)
+        .on(Delete, "/api/auth/sessions", overview::end_others)
+        .on(Delete, "/api/auth/sessions/{id}", overview::end_one)
+        .on(Post, "/api/auth/change-email", address::ask)
+        .on(Post, "/api/auth/confirm-email", address::confirm)
+        .on(Post, "/api/auth/undo-email", address::undo)
+        .on(Post, "/api/auth/change-password", password::change)
         .on(Post, "/api/auth/forgot-password", password::forgot)
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)
@@ -48,6 +66,12 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Delete, "/api/prima/v1/keys/{id}", api_key::revoke)
         .on(Post, "/api/prima/v1/keys/{id}/rotate", api_key::rotate)
         .on(Post, "/api/prima/v1/keys/introspect", api_key::introspect);
+    if screens_shown {
+        let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
+        for (path, file) in files {
+            plan = plan.open(Get, path, move || std::future::ready(screens::routes::answer(file)), PAGES);
+        }
+    }
     if environment == Environment::Development {
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");

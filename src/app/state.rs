@@ -3,6 +3,7 @@
 use axum::extract::FromRef;
 
 use crate::{
+    address::Addresses,
     developer::{Developers, api_key::ApiKeys, gate::SignupGate},
     extract::ServiceKeys,
     health::Health,
@@ -19,6 +20,7 @@ pub struct AppState {
     pub sessions: Sessions,
     pub passwords: Passwords,
     pub profiles: Profiles,
+    pub addresses: Addresses,
     pub health: Health,
     pub service_keys: ServiceKeys,
     pub keys: Keys,
@@ -42,6 +44,7 @@ parts! {
     sessions: Sessions,
     passwords: Passwords,
     profiles: Profiles,
+    addresses: Addresses,
     health: Health,
     service_keys: ServiceKeys,
     keys: Keys,

@@ -1,5 +1,6 @@
 //! The commands of the binary.
 
+pub mod audit;
 mod dev;
 mod developers;
 mod serve;
@@ -37,6 +38,8 @@ enum Command {
     /// Developers' API keys
     #[command(subcommand)]
     Keys(developers::Keys),
+    /// Show what happened to accounts, oldest first
+    Audit(audit::Wanted),
 }
 
 /// Runs the command that the arguments name.
@@ -56,6 +59,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Migrate => migrate(&variables).await,
             Command::Invites(command) => developers::invites(&variables, command).await,
             Command::Keys(command) => developers::keys(&variables, command).await,
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await,
         }
     });
     match outcome {
@@ -69,17 +73,23 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
     Settings::read(variables).map_err(|faults| faults.iter().map(ToString::to_string).collect())
 }
 
-/// The database of the environment, its schema up to date.
-async fn open(variables: &Variables) -> Result<Database, Vec<String>> {
-    let url = variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db");
-    Database::open(url).await.map_err(|fault| vec![format!("the database cannot be opened: {}", fault.for_log())])
-}
-
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
     let db = open(variables).await?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())
+}
+
+/// The open database of a command that needs no other setting, its schema up to date.
+async fn open(variables: &Variables) -> Result<Database, Vec<String>> {
+    Database::open(database_url(variables))
+        .await
+        .map_err(|fault| vec![format!("the database cannot be opened: {}", fault.for_log())])
+}
+
+/// The database of a command that needs no other setting.
+fn database_url(variables: &Variables) -> &str {
+    variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db")
 }
 
 #[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]

@@ -77,6 +77,8 @@ pub struct ServerSettings {
     pub listen: ListenAddress,
     /// Host names that are served; empty: any.
     pub allowed_hosts: Vec<String>,
+    /// Whether the hosted screens are served.
+    pub screens: bool,
 }
 
 /// A TCP address or a Unix socket.
@@ -161,6 +163,7 @@ impl Settings {
         let server = ServerSettings {
             listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
             allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
+            screens: reader.flag("HOSTED_SCREENS", false),
         };
         let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);
         let current = reader.required("SECRET_KEY", SecretKey::parse);
@@ -224,11 +227,17 @@ fn mail(reader: &mut Reader<'_>) -> Option<MailSettings> {
 fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     let minutes = reader.number("ACCESS_TOKEN_EXPIRE_MINUTES", 30, 1..=24 * 60);
     let days = reader.number("REFRESH_TOKEN_EXPIRE_DAYS", 30, 1..=400);
+    // Not beyond the refresh token: a session that nobody can renew is no longer one.
+    let idle = reader.number("SESSION_IDLE_DAYS", days, 1..=days);
+    let absolute = reader.number("SESSION_ABSOLUTE_DAYS", 180, 1..=3650);
+    let of_days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
-            refresh: Duration::from_secs(days * 24 * 60 * 60),
+            refresh: of_days(days),
+            idle: of_days(idle),
+            absolute: of_days(absolute),
         },
     }
 }

@@ -89,8 +89,8 @@ impl From<Refusal> for ApiError {
                 faulty("accept_terms", Problem::value("Value error, the terms of use must be accepted"))
             }
             Refusal::NoSuchWorkspace | Refusal::NoSuchKey => Self::new(ErrorCode::NotFound),
-            Refusal::TooManyKeys => Self::saying(ErrorCode::Exists, "The maximum number of API keys is reached."),
-            Refusal::Replaced => Self::saying(ErrorCode::Exists, "This API key has already been replaced."),
+            Refusal::TooManyKeys => Self::new(ErrorCode::Exists).saying("The maximum number of API keys is reached."),
+            Refusal::Replaced => Self::new(ErrorCode::Exists).saying("This API key has already been replaced."),
             Refusal::ExpiryPast => faulty("expires_at", Problem::value("Value error, the moment must lie ahead")),
             Refusal::Store(fault) => fault.into(),
             Refusal::Failed(error) => error,

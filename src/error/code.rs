@@ -40,6 +40,8 @@ catalogue! {
     LinkInvalid = "AUTH_006", BAD_REQUEST, "The link is invalid or has expired.";
     EmailUnconfirmed = "AUTH_007", FORBIDDEN, "Please confirm your email address first.";
     AccountDisabled = "AUTH_008", FORBIDDEN, "This account is disabled.";
+    WrongPassword = "AUTH_009", BAD_REQUEST, "The current password is incorrect.";
+    NoPassword = "AUTH_010", BAD_REQUEST, "No password is set for this account.";
     RegistrationClosed = "AUTH_011", FORBIDDEN, "Registration is closed.";
     ForeignPage = "AUTH_015", FORBIDDEN, "The request did not come from an allowed page.";
     Invalid = "VAL_001", UNPROCESSABLE_ENTITY, "Request validation failed.";

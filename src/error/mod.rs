@@ -124,9 +124,10 @@ impl ApiError {
         Self::new(ErrorCode::RateLimited).retry_after(retry_after).with(|it| it.flood = true)
     }
 
-    /// A refusal whose code covers more than its own sentence says.
-    pub fn saying(code: ErrorCode, sentence: &'static str) -> Self {
-        Self::new(code).with(|it| it.sentence = sentence)
+    /// A code with another sentence, where the code's own speaks of something else.
+    #[must_use]
+    pub fn saying(self, sentence: &'static str) -> Self {
+        self.with(|it| it.sentence = sentence)
     }
 
     /// 405 with the methods that the path does take.

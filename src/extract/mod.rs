@@ -5,7 +5,7 @@ pub mod bearer;
 pub mod field;
 pub mod fields;
 pub mod json;
-pub mod path_id;
+pub mod path;
 pub mod query;
 pub mod rule;
 pub mod service_key;
@@ -13,7 +13,7 @@ pub mod service_key;
 pub use self::{
     field::{Field, Problem},
     fields::{Change, Fields, FromFields},
-    path_id::PathId,
+    path::PathId,
     query::Query,
     rule::{Describe, Described, Rule},
     service_key::{ServiceKey, ServiceKeys},

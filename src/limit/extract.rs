@@ -114,9 +114,9 @@ where
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
-        let visit = Visit::of(request.extensions())?;
+        let visit = Visit::of(&request)?;
         let decoded = json::decode(request).await?;
-        visit.charge(&limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
+        visit.charge_path(&limiter).await?;
         let nothing = Map::new();
         let fields = if let Decoded::Json(Value::Object(fields)) = &decoded { fields } else { &nothing };
         let pass = G::from_ref(state).judge(fields).await?;
@@ -136,15 +136,27 @@ impl<G: Gate, T> Describe for Gated<G, T> {
 }
 
 /// Who asks for what, as the corridor and the router noted it.
-pub(crate) struct Visit {
+#[derive(Debug)]
+pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
 }
 
 impl Visit {
-    /// Reads what was noted.
-    pub(crate) fn of(extensions: &Extensions) -> Result<Self, ApiError> {
+    /// Reads the notes of a request.
+    ///
+    /// # Errors
+    /// 500 when the request did not walk the corridor, which is a defect.
+    pub fn of(request: &Request) -> Result<Self, ApiError> {
+        Self::noted_in(request.extensions())
+    }
+
+    /// The same, for an extractor that leaves the body to others.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn noted_in(extensions: &Extensions) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
@@ -153,19 +165,26 @@ impl Visit {
         })
     }
 
-    /// The matched template.
-    pub(crate) fn route(&self) -> &str {
-        self.route.as_str()
+    /// Charges a mailbox alone, for a route that a session guards; `email` in its canonical form.
+    ///
+    /// # Errors
+    /// 429 when the mailbox has had enough.
+    pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
+        self.charge(limiter, &[Charge::auth_email(M::SCOPE, email)]).await?;
+        Ok(Admission::granted())
     }
 
-    /// Whose request it is.
-    pub(crate) const fn client(&self) -> &ClientIp {
-        &self.client
+    /// Charges the bucket of path and address.
+    ///
+    /// # Errors
+    /// 429 when the address has had enough of this path.
+    pub async fn charge_path(&self, limiter: &Limiter) -> Result<(), ApiError> {
+        self.charge(limiter, &[Charge::auth(self.route.as_str(), &self.client)]).await
     }
 
     /// Charges in order until one bucket refuses.
-    pub(crate) async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
-        match limiter.decide(charges, &self.client, self.route(), &self.attempt).await {
+    async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
+        match limiter.decide(charges, &self.client, self.route.as_str(), &self.attempt).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(ApiError::rate_limited(refusal.sentence(), refusal.retry_after())),
         }
@@ -173,8 +192,8 @@ impl Visit {
 }
 
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {
-    let visit = Visit::of(request.extensions())?;
+    let visit = Visit::of(&request)?;
     let decoded = json::decode(request).await?;
-    visit.charge(limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
+    visit.charge_path(limiter).await?;
     Ok((visit, json::read(decoded)?))
 }

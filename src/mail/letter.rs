@@ -40,6 +40,20 @@ pub enum Letter {
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
     PasswordChanged,
+    /// Tells the owner that somebody signed in from a device not seen before, in words of ours and by its address.
+    NewDevice { device: String, address: String },
+    /// Asks the owner of a mailbox whether it shall be the address of an account that already exists.
+    ConfirmEmail { link: String },
+    /// Tells the present address that a change to `new` was asked for, with a link that stops or undoes it.
+    EmailChangeAsked { new: String, link: String },
+    /// Tells the former address that `new` has taken its place, with a link that undoes it.
+    EmailChanged { new: String, link: String },
+    /// Tells the restored address that the change is undone, with a link to a new password.
+    EmailRestored { link: String },
+    /// Carries the code that deletes the account.
+    LeaveCode { code: String },
+    /// Tells the owner that the account is gone.
+    AccountDeleted,
     /// Asks a developer to confirm the mailbox, behind which the first API key waits.
     PrimaSignup { link: String },
     /// Tells a developer who signed up again that there is a key already. Carries no token.
@@ -52,6 +66,12 @@ impl Letter {
     pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
     pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_hours(1);
+    /// How long the link of a [`Letter::ConfirmEmail`] lives.
+    pub const CONFIRM_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
+    /// How long a link that undoes a change of address lives: a weekend and a day.
+    pub const UNDO_EMAIL_LIFETIME: Duration = Duration::from_hours(72);
+    /// How long the code of a [`Letter::LeaveCode`] lives.
+    pub const LEAVE_CODE_LIFETIME: Duration = Duration::from_mins(15);
     /// How long the link of a [`Letter::PrimaSignup`] lives (surface 2.7).
     pub const PRIMA_SIGNUP_LIFETIME: Duration = Duration::from_hours(24);
 
@@ -63,6 +83,13 @@ impl Letter {
             Self::ResetPassword { .. } => "reset_password",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
+            Self::NewDevice { .. } => "new_device",
+            Self::ConfirmEmail { .. } => "confirm_email",
+            Self::EmailChangeAsked { .. } => "email_change_asked",
+            Self::EmailChanged { .. } => "email_changed",
+            Self::EmailRestored { .. } => "email_restored",
+            Self::LeaveCode { .. } => "leave_code",
+            Self::AccountDeleted => "account_deleted",
             Self::PrimaSignup { .. } => "prima_signup",
             Self::PrimaKeyExists { .. } => "prima_key_exists",
         }
@@ -74,10 +101,35 @@ impl Letter {
             Self::VerifyEmail { link }
             | Self::SetPassword { link, .. }
             | Self::ResetPassword { link }
+            | Self::ConfirmEmail { link }
+            | Self::EmailChangeAsked { link, .. }
+            | Self::EmailChanged { link, .. }
+            | Self::EmailRestored { link }
             | Self::PrimaSignup { link }
             | Self::PrimaKeyExists { portal: link } => [Some(link), None],
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
-            Self::PasswordChanged => [None, None],
+            Self::PasswordChanged | Self::NewDevice { .. } | Self::LeaveCode { .. } | Self::AccountDeleted => {
+                [None, None]
+            }
+        }
+    }
+
+    /// Texts that the letter's own words refer to: a device and its address, a new address, a code.
+    pub(super) fn facts(&self) -> [Option<&str>; 2] {
+        match self {
+            Self::NewDevice { device, address } => [Some(device), Some(address)],
+            Self::EmailChangeAsked { new, .. } | Self::EmailChanged { new, .. } => [Some(new), None],
+            Self::LeaveCode { code } => [Some(code), None],
+            Self::VerifyEmail { .. }
+            | Self::SetPassword { .. }
+            | Self::ResetPassword { .. }
+            | Self::AccountExists { .. }
+            | Self::PasswordChanged
+            | Self::ConfirmEmail { .. }
+            | Self::EmailRestored { .. }
+            | Self::AccountDeleted
+            | Self::PrimaSignup { .. }
+            | Self::PrimaKeyExists { .. } => [None, None],
         }
     }
 
@@ -86,9 +138,16 @@ impl Letter {
         match self {
             Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
             Self::SetPassword { valid_for, .. } => Some(*valid_for),
-            Self::ResetPassword { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
+            Self::ResetPassword { .. } | Self::EmailRestored { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
+            Self::ConfirmEmail { .. } => Some(Self::CONFIRM_EMAIL_LIFETIME),
+            Self::EmailChangeAsked { .. } | Self::EmailChanged { .. } => Some(Self::UNDO_EMAIL_LIFETIME),
+            Self::LeaveCode { .. } => Some(Self::LEAVE_CODE_LIFETIME),
             Self::PrimaSignup { .. } => Some(Self::PRIMA_SIGNUP_LIFETIME),
-            Self::AccountExists { .. } | Self::PasswordChanged | Self::PrimaKeyExists { .. } => None,
+            Self::AccountExists { .. }
+            | Self::PasswordChanged
+            | Self::NewDevice { .. }
+            | Self::AccountDeleted
+            | Self::PrimaKeyExists { .. } => None,
         }
     }
 }

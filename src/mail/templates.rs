@@ -32,12 +32,19 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 7] = [
+const LETTERS: [[(&str, &str); 6]; 14] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
     letter!("account_exists"),
     letter!("password_changed"),
+    letter!("new_device"),
+    letter!("confirm_email"),
+    letter!("email_change_asked"),
+    letter!("email_changed"),
+    letter!("email_restored"),
+    letter!("leave_code"),
+    letter!("account_deleted"),
     letter!("prima_signup"),
     letter!("prima_key_exists"),
 ];
@@ -57,6 +64,7 @@ pub(super) struct Particulars<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) product: &'a str,
     pub(super) links: [Option<&'a str>; 2],
+    pub(super) facts: [Option<&'a str>; 2],
     pub(super) lifetime: Option<&'a str>,
 }
 
@@ -86,11 +94,14 @@ impl Templates {
 
 fn context(particulars: &Particulars<'_>, subject: &str, link: impl Fn(&str) -> Value) -> Value {
     let absent = || Value::from(());
+    let [fact, second_fact] = particulars.facts.map(|text| text.map_or_else(absent, Value::from));
     let [first, second] = particulars.links.map(|target| target.map_or_else(absent, &link));
     Value::from(Kwargs::from_iter([
         ("subject", Value::from(subject)),
         ("name", particulars.name.map_or_else(absent, Value::from)),
         ("product", Value::from(particulars.product)),
+        ("fact", fact),
+        ("second_fact", second_fact),
         ("link", first),
         ("second_link", second),
         ("lifetime", particulars.lifetime.map_or_else(absent, Value::from)),

@@ -13,10 +13,16 @@ use crate::{
     store::{Fault, Tx},
 };
 
-pub use self::store::{Live, claim, claim_unowned, delete_all, delete_others, find_live, find_used, sweep};
+pub use self::store::{
+    Live, Pending, claim, claim_unowned, delete_all, delete_every, delete_others, find_live, find_used, pending_of,
+    sweep,
+};
 
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
+
+/// A weekend and a day: whoever loses a mailbox on a Friday still finds the way back on Monday.
+const UNDO: Duration = Duration::from_hours(72);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.
@@ -31,6 +37,8 @@ pub enum Purpose {
     VerifyEmail,
     SetPassword,
     PasswordReset,
+    ConfirmEmail,
+    UndoEmail,
     PrimaSignup,
 }
 
@@ -41,6 +49,8 @@ impl Purpose {
             Self::VerifyEmail => "verify_email",
             Self::SetPassword => "set_password",
             Self::PasswordReset => "password_reset",
+            Self::ConfirmEmail => "confirm_email",
+            Self::UndoEmail => "undo_email",
             Self::PrimaSignup => "prima_signup",
         }
     }
@@ -48,7 +58,8 @@ impl Purpose {
     /// How long a ticket lives.
     pub const fn lifetime(self) -> Duration {
         match self {
-            Self::VerifyEmail | Self::SetPassword | Self::PrimaSignup => DAY,
+            Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail | Self::PrimaSignup => DAY,
+            Self::UndoEmail => UNDO,
             Self::PasswordReset => HOUR,
         }
     }

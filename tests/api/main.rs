@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod account;
 #[cfg(test)]
+mod address;
+#[cfg(test)]
 mod app;
+#[cfg(test)]
+mod audit;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
@@ -29,5 +33,7 @@ mod profile;
 mod ratchet;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod store;
 #[cfg(test)]
 mod world;

@@ -1,6 +1,7 @@
 //! API keys: what stands in for a developer where a program calls. Only the SHA-256 and a short prefix rest in the
 //! database. An owner manages them with a session; a sibling service asks whether one is alive.
 
+pub mod export;
 pub mod format;
 pub mod introspect;
 pub mod manage;
@@ -12,6 +13,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 pub use self::{
+    export::Everything,
     format::Key,
     store::{Listed, NewKey, list_all, revoke_any, sweep},
 };

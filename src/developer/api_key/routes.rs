@@ -10,7 +10,7 @@ use super::{
     manage::{KeyChange, Rotation, Wanted},
 };
 use crate::{
-    account::extract::AskedWorkspace,
+    account::AskedWorkspace,
     clock::Timestamp,
     error::ApiError,
     extract::{Fields, FromFields, PathId, ServiceKey, json::JsonBody},

@@ -87,6 +87,11 @@ pub(super) async fn list(db: &Database, user: Uuid) -> Result<Vec<ApiKey>, Fault
     )
 }
 
+/// Every key of a person, dead ones included.
+pub(super) async fn everything_of(db: &Database, user: Uuid) -> Result<Vec<ApiKey>, Fault> {
+    query!(read db, all<ApiKey>, "SELECT * FROM api_keys WHERE user_id = $1 ORDER BY created_at, id", user)
+}
+
 /// A person's live key, its row held until the transaction ends.
 pub(super) async fn find_for_update(
     tx: &mut Tx,

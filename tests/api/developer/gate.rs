@@ -88,7 +88,7 @@ async fn the_gate_does_not_know_who_has_an_account() {
 async fn an_invitation_shuts_the_gate_opens_it_and_is_counted_when_the_mailbox_is_proved() {
     let world = World::new().await;
     let (first, second) = (world.mailbox(), world.mailbox());
-    sign_up(&world, &first).await.is(202);
+    sign_up(&world, &world.mailbox()).await.is(202);
     let code = invitation(&world, 1).await;
     sign_up(&world, &first).await.is_error(403, "SIGNUP_001");
     with_code(&world, &first, code.reveal()).await.is(202);

@@ -99,11 +99,9 @@ async fn terms_must_be_accepted_where_the_operator_says_so() {
 
 #[tokio::test]
 async fn a_faulty_body_is_refused_in_the_gateway_shape_and_names_the_first_field() {
-    let world = World::with(&[
-        ("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR", "100"),
-        ("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", "100"),
-    ])
-    .await;
+    let world =
+        World::with(&[("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR", "100"), ("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", "100")])
+            .await;
     let anonymous = world.anonymous();
     for (body, param) in [
         (json!({}), Some("email")),

@@ -28,7 +28,7 @@ async fn whoever_proves_the_mailbox_lands_signed_in() {
     let body = json!({"token": token, "password": CHOSEN, "full_name": "Anna Muster"});
     let reply = world.anonymous().post(SET, body).await;
     let anna = world.holder_of(reply.is(200));
-    assert_eq!(reply.cookies().len(), 1);
+    assert_eq!(reply.cookies().len(), 2);
     let me = anna.get("/api/auth/me").await;
     assert_eq!(me.json()["email"], email.as_str());
     assert_eq!(me.json()["full_name"], "Anna Muster");

@@ -2,5 +2,8 @@
 
 mod bearer;
 mod dev_login;
+mod device;
+mod lifetime;
 mod logout;
+mod overview;
 mod refresh;

@@ -100,7 +100,7 @@ impl Ask {
         for value in self.headers.get_all(header::AUTHORIZATION).iter().chain(self.headers.get_all(header::COOKIE)) {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
             found.extend(text.split([' ', ';', '=', ',']).map(str::to_owned));
-            found.retain(|part| part != "labs_refresh");
+            found.retain(|part| part != "labs_refresh" && part != "labs_device");
         }
         if let Ok(Value::Object(fields)) = serde_json::from_slice(&self.body) {
             const NAMES: [&str; 7] =

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
-pub(super) enum Place {
+pub(crate) enum Place {
     Sqlite { url: String },
     Postgres { url: String, base: String, schema: String },
 }
 
 impl Place {
-    pub(super) async fn fresh(folder: &Path) -> Self {
+    pub(crate) async fn fresh(folder: &Path) -> Self {
         let Ok(base) = std::env::var("TEST_DATABASE_URL") else {
             return Self::Sqlite { url: format!("sqlite://{}", folder.join("test.db").display()) };
         };
@@ -21,7 +21,7 @@ impl Place {
         Self::Postgres { url: format!("{base}{joint}options[search_path]={schema}"), base, schema }
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         match self {
             Self::Sqlite { url } | Self::Postgres { url, .. } => url,
         }
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    pub(super) async fn number(&self, sql: &'static str, email: &str) -> i64 {
+    pub(crate) async fn number(&self, sql: &'static str, email: &str) -> i64 {
         match self {
             Self::Sqlite { url } => {
                 let mut connection = SqliteConnection::connect(url).await.unwrap();

@@ -30,14 +30,15 @@ use labs_auth::{
 use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use self::facts::Facts;
 pub(crate) use self::{
     ask::Ask,
     clock::Hands,
+    database::Place,
     letters::{Mail, token_of},
     personas::{Anonymous, SignedIn, Verbs},
     reply::Reply,
 };
-use self::{database::Place, facts::Facts};
 
 /// The password of every person who brings no other.
 pub(crate) const PASSWORD: &str = "Correct-Horse-9!";
@@ -203,6 +204,11 @@ impl World {
         let stop = CancellationToken::new();
         tokio::spawn(listener.serve(self.app().house.clone(), stop.clone()));
         Server { world: self.clone(), address, _stop: stop.drop_guard() }
+    }
+
+    /// Where the database is, for a command of the binary.
+    pub(crate) fn db_url(&self) -> String {
+        self.0.place.url().to_owned()
     }
 
     /// Runs a statement in which `$1` is a mailbox, and says how many rows it touched.
