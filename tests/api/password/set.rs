@@ -106,7 +106,7 @@ async fn a_redeemed_link_takes_its_siblings_along_and_a_link_lives_for_a_day() {
     world.anonymous().post(SET, json!({"token": second, "password": CHOSEN})).await.is(200);
     world.anonymous().post(SET, json!({"token": first, "password": PASSWORD})).await.is_error(400, "AUTH_006");
     let (_, token) = invited(&world).await;
-    world.advance(Duration::from_secs(24 * 3600));
+    world.advance(Duration::from_hours(24));
     world.anonymous().post(SET, json!({"token": token, "password": CHOSEN})).await.is_error(400, "AUTH_006");
 }
 

@@ -23,7 +23,7 @@ use std::{
 
 use labs_auth::{
     app::{App, Planned, listen::Listener},
-    clock::{Clock, Timestamp},
+    clock::Timestamp,
     config::{ListenAddress, Settings, Variables},
     secret::{Entropy, RandomSource},
 };
@@ -83,7 +83,6 @@ struct Premises {
 pub(crate) struct Plans {
     variables: Vec<(String, String)>,
     entropy: Entropy,
-    clock: Option<Clock>,
     on_memory: bool,
 }
 
@@ -104,12 +103,6 @@ impl Plans {
     /// Takes chance from here.
     pub(crate) fn chance(mut self, source: impl RandomSource) -> Self {
         self.entropy = Entropy::from_source(source);
-        self
-    }
-
-    /// Takes time from here; the hands of the world then move nothing.
-    pub(crate) fn clock(mut self, clock: Clock) -> Self {
-        self.clock = Some(clock);
         self
     }
 
@@ -134,8 +127,7 @@ impl Plans {
         let settings = Settings::read(&variables).unwrap();
         let facts = Facts::of(&settings);
         let hands = Hands::new();
-        let clock = self.clock.unwrap_or_else(|| hands.clock());
-        let app = App::build(settings, clock, self.entropy).await.unwrap();
+        let app = App::build(settings, hands.clock(), self.entropy).await.unwrap();
         let facts = facts.with_routes(&app.routes);
         let domain = format!("{:08x}.labs.example", random() >> 96);
         World(Arc::new(Premises { app, hands, facts, domain, seen: Mutex::default(), place, folder }))
@@ -159,7 +151,7 @@ impl World {
     }
 
     pub(crate) fn plan() -> Plans {
-        Plans { variables: Vec::new(), entropy: Entropy::system(), clock: None, on_memory: false }
+        Plans { variables: Vec::new(), entropy: Entropy::system(), on_memory: false }
     }
 
     /// The joined service.
@@ -203,7 +195,7 @@ impl World {
         let address = listener.address().parse().unwrap();
         let stop = CancellationToken::new();
         tokio::spawn(listener.serve(self.app().house.clone(), stop.clone()));
-        Server { world: self.clone(), address, _stop: stop.drop_guard() }
+        Server { _world: self.clone(), address, _stop: stop.drop_guard() }
     }
 
     /// Where the database is, for a command of the binary.
@@ -271,7 +263,8 @@ impl World {
 
 /// The real listener in front of a world's house.
 pub(crate) struct Server {
-    pub(crate) world: World,
+    /// Its database and its folder live as long as it serves.
+    _world: World,
     pub(crate) address: SocketAddr,
     _stop: DropGuard,
 }
