@@ -13,6 +13,7 @@ pub mod middleware;
 pub mod address;
 pub mod developer;
 pub mod health;
+pub mod passkey;
 pub mod password;
 pub mod profile;
 pub mod screens;

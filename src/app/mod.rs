@@ -27,7 +27,8 @@ use crate::{
     limit::Limiter,
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
-    password::{Hashing, Passwords},
+    passkey::{self, Decoys, Passkeys},
+    password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
     session::{self, Devices, Keys, Sessions, Signer, cookie},
@@ -91,9 +92,21 @@ impl App {
             tickets: tickets.clone(),
             post: post.clone(),
             hashing,
+            turns: Turns::default(),
             sessions: sessions.clone(),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
+        };
+        let passkeys = Passkeys {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            post: post.clone(),
+            sessions: sessions.clone(),
+            parties: settings.passkeys.parties,
+            decoys: Decoys::new(&secrets.current),
+            devices: Arc::new(passkey::Devices::new(&secrets.current, secrets.previous.as_ref())),
+            check_discloses: settings.passkeys.check_discloses,
         };
         let DeveloperSettings { doors, terms, portal } = settings.developers;
         let developers = Developers {
@@ -110,6 +123,7 @@ impl App {
         let state = AppState {
             limiter: limiter.clone(),
             passwords: passwords.clone(),
+            passkeys,
             profiles: Profiles {
                 db: db.clone(),
                 clock: clock.clone(),
@@ -205,5 +219,6 @@ fn holdings(db: &Database) -> Holdings {
     Holdings::default()
         .with(session::overview::Everything(db.clone()))
         .with(address::Wishes(db.clone()))
+        .with(passkey::Everything(db.clone()))
         .with(api_key::Everything(db.clone()))
 }

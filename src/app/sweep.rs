@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::{clock::Clock, developer::api_key, mail::Courier, session, store::Database, ticket};
+use crate::{clock::Clock, developer::api_key, mail::Courier, passkey, session, store::Database, ticket};
 
 /// How often.
 const EVERY: Duration = Duration::from_mins(10);
@@ -20,6 +20,7 @@ pub(super) async fn run(db: Database, courier: Arc<Courier>, clock: Clock, endin
         let now = clock.now();
         let outcomes = [
             ("tickets", ticket::sweep(&db, now).await),
+            ("passkey ceremonies", passkey::sweep(&db, now).await),
             ("sessions", session::sweep(&db, now - SESSION_KEPT).await),
             ("API keys", api_key::sweep(&db, now - KEY_KEPT).await),
             ("mails", courier.sweep().await),

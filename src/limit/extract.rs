@@ -4,15 +4,15 @@
 
 use std::{future::Future, marker::PhantomData};
 
-use axum::extract::{FromRef, FromRequest, MatchedPath, Request};
-use http::Extensions;
+use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
+use http::{Extensions, request::Parts};
 use serde_json::{Map, Value};
 
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
 use crate::{
     error::ApiError,
     extract::{
-        Describe, FromFields, Rule,
+        Describe, FromFields, Query, Rule,
         json::{self, Decoded},
     },
 };
@@ -44,6 +44,14 @@ pub trait Addressed {
 #[derive(Debug)]
 pub struct Limited<B, T>(pub Admission<B>, pub T);
 
+/// The proof alone, on a route that reads no body. Whatever was sent stays unread.
+#[derive(Debug)]
+pub struct Admitted<B>(pub Admission<B>);
+
+/// A query string, and the proof that it was charged for before it was looked at.
+#[derive(Debug)]
+pub struct LimitedQuery<B, T>(pub Admission<B>, pub T);
+
 impl<S, T> FromRequest<S> for Limited<PerPath, T>
 where
     S: Send + Sync,
@@ -72,6 +80,47 @@ where
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
         visit.charge(&limiter, &[Charge::auth_email(M::SCOPE, body.mailbox())]).await?;
         Ok(Self(Admission::granted(), body))
+    }
+}
+
+impl<S> FromRequestParts<S> for Admitted<PerPath>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let visit = Visit::noted_in(&parts.extensions)?;
+        visit.charge_path(&Limiter::from_ref(state)).await?;
+        Ok(Self(Admission::granted()))
+    }
+}
+
+impl<S, T> FromRequestParts<S> for LimitedQuery<PerPath, T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    T: FromFields,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Admitted(admission) = Admitted::from_request_parts(parts, state).await?;
+        let Query(query) = Query::from_request_parts(parts, state).await?;
+        Ok(Self(admission, query))
+    }
+}
+
+impl Describe for Admitted<PerPath> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bucket(Bucket::Auth));
+    }
+}
+
+impl<T> Describe for LimitedQuery<PerPath, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Bucket(Bucket::Auth), Rule::Query]);
     }
 }
 

@@ -37,6 +37,7 @@ pub struct Passwords {
     pub tickets: Tickets,
     pub post: Post,
     pub hashing: Hashing,
+    pub turns: change::Turns,
     pub sessions: Sessions,
     /// Where mailed links lead.
     pub frontend: PublicUrl,

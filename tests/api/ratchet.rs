@@ -27,7 +27,7 @@ use Demand::{Buckets, Nothing, Session, SessionAnd};
 const AUTH: Demand = Buckets(&[Bucket::Auth]);
 
 /// Method, path and demand of every route of the contract. Those that do not exist yet wait here.
-const CONTRACT: [(&str, &str, Demand); 62] = [
+const CONTRACT: [(&str, &str, Demand); 63] = [
     ("GET", "/health", Nothing),
     ("GET", "/health/detailed", Nothing),
     ("GET", "/api/health", Nothing),
@@ -38,7 +38,8 @@ const CONTRACT: [(&str, &str, Demand); 62] = [
     ("POST", "/api/auth/logout", Session),
     ("GET", "/api/auth/me", Session),
     ("PATCH", "/api/auth/me", Session),
-    ("DELETE", "/api/auth/me", SessionAnd(MailScope::Leave)),
+    ("DELETE", "/api/auth/me", Session),
+    ("POST", "/api/auth/me/leave-code", SessionAnd(MailScope::Leave)),
     ("GET", "/api/auth/me/export", Session),
     ("GET", "/api/auth/workspaces", Session),
     ("POST", "/api/auth/change-password", Session),

@@ -33,7 +33,7 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     counted(facts, asked, reply);
     if reply.body.is_empty() {
         let may_be_empty =
-            method == "HEAD" || reply.status == 204 || is_preflight(asked) || reply.status.is_redirection();
+            method == "HEAD" || is_preflight(asked) || reply.status.is_redirection() || reply.status == 204;
         assert!(may_be_empty, "an answer without a body: {reply:?}");
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
@@ -118,13 +118,17 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     let unread = matches!(reply.status.as_u16(), 408 | 413 | 415)
         || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid")
         || is_gateway(path) && reply.status == 422 && is_not_json(asked);
+    // What the ceiling over everything refuses has met no bucket of its own.
     let flooded = reply.status == 429 && reply.body_code().as_deref() == Some("");
-    let own = facts.has_bucket(method, path) == Some(true) && !uncounted && !unread && !flooded;
+    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
-    let hides_numbers = reply.status == 429 && reply.header("ratelimit").is_none();
+    // A mailbox's numbers are never shown, and a refusal by one shows none at all.
+    let hides_numbers = reply.header("ratelimit").is_none() && (reply.status == 429 || (!own && !volumetric));
     if is_plain(path) {
-        assert_eq!(policies.is_empty(), !volumetric && !own, "{reply:?}");
+        // A mailbox is counted once the body names one.
+        let named = facts.counts_mailboxes(method, path) && policies.contains("\"auth-email\";");
+        assert_eq!(policies.is_empty(), !volumetric && !own && !named, "{reply:?}");
     }
     if !policies.is_empty() && !hides_numbers {
         for name in ["ratelimit", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
