@@ -11,6 +11,7 @@ pub mod middleware;
 
 // The rooms.
 pub mod address;
+pub mod developer;
 pub mod health;
 pub mod passkey;
 pub mod password;

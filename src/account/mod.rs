@@ -17,7 +17,7 @@ pub use self::{
     email::Email,
     extract::AskedWorkspace,
     field::{AvatarUrl, FullName, Locale, WorkspaceName},
-    holding::{Holding, Holdings},
+    holding::{Held, Holding, Holdings},
     password::{CurrentPassword, PasswordProof},
     store::{
         NewAccount, change_email, clear_password, delete, find, find_by_email, find_first_admin, find_for_update,

@@ -19,7 +19,12 @@ use crate::{
     account::{Holdings, PasswordProof},
     address::{self, Addresses},
     clock::Clock,
-    config::{Environment, LimitSettings, SecretSettings, Settings},
+    config::{DeveloperSettings, Environment, LimitSettings, SecretSettings, Settings},
+    developer::{
+        Developers,
+        api_key::{self, ApiKeys},
+        gate::SignupGate,
+    },
     health::{self, Health},
     limit::{self, Limiter},
     mail::{self, Courier},
@@ -28,7 +33,7 @@ use crate::{
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{self, Devices, Sessions, Signer, cookie},
+    session::{self, Devices, Keys, Sessions, Signer, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -129,6 +134,18 @@ impl App {
             devices: Arc::new(passkey::Devices::new(&secrets.current, secrets.previous.as_ref())),
             check_discloses: settings.passkeys.check_discloses,
         };
+        let DeveloperSettings { doors, terms, portal } = settings.developers;
+        let developers = Developers {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            tickets: passwords.tickets.clone(),
+            post: passwords.post.clone(),
+            sessions: sessions.clone(),
+            portal,
+            terms,
+        };
+        let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState {
             limiter: limiter.clone(),
             passwords: passwords.clone(),
@@ -151,6 +168,11 @@ impl App {
                 frontend: settings.links.frontend,
             },
             sessions,
+            service_keys: settings.service_keys.clone(),
+            keys: Keys::new(api_keys.clone()),
+            developers,
+            signup_gate: SignupGate { db: db.clone(), clock: clock.clone(), doors: Arc::new(doors) },
+            api_keys,
             health: Health::new(health::Parts {
                 db: db.clone(),
                 limiter: limiter.clone(),
@@ -184,6 +206,7 @@ impl App {
             volumetric: Volumetric {
                 enabled: limits.volumetric,
                 public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
+                siblings: settings.service_keys,
             },
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },
@@ -248,4 +271,5 @@ fn holdings(db: &Database) -> Holdings {
         .with(session::overview::Everything(db.clone()))
         .with(address::Wishes(db.clone()))
         .with(passkey::Everything(db.clone()))
+        .with(api_key::Everything(db.clone()))
 }

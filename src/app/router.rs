@@ -9,6 +9,7 @@ use super::{
 use crate::{
     address::routes as address,
     config::Environment,
+    developer::{api_key::routes as api_key, routes as developer},
     health::routes as health,
     passkey::routes as passkey,
     password::routes as password,
@@ -82,7 +83,15 @@ fn plan(environment: Environment, screens_shown: bool) -> Plan<AppState> {
         .on(Get, "/api/auth/webauthn/credentials", passkey::list)
         .on(Patch, "/api/auth/webauthn/credentials/{id}", passkey::rename)
         .on(Delete, "/api/auth/webauthn/credentials/{id}", passkey::remove)
-        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED);
+        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED)
+        .on(Post, "/api/prima/v1/accounts", developer::sign_up)
+        .on(Post, "/api/prima/v1/accounts/verify", developer::verify)
+        .on(Get, "/api/prima/v1/keys", api_key::list)
+        .on(Post, "/api/prima/v1/keys", api_key::create)
+        .on(Patch, "/api/prima/v1/keys/{id}", api_key::change)
+        .on(Delete, "/api/prima/v1/keys/{id}", api_key::revoke)
+        .on(Post, "/api/prima/v1/keys/{id}/rotate", api_key::rotate)
+        .on(Post, "/api/prima/v1/keys/introspect", api_key::introspect);
     if screens_shown {
         let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
         for (path, file) in files {

@@ -3,8 +3,15 @@
 use axum::extract::FromRef;
 
 use crate::{
-    address::Addresses, health::Health, limit::Limiter, passkey::Passkeys, password::Passwords, profile::Profiles,
-    session::Sessions,
+    address::Addresses,
+    developer::{Developers, api_key::ApiKeys, gate::SignupGate},
+    extract::ServiceKeys,
+    health::Health,
+    limit::Limiter,
+    passkey::Passkeys,
+    password::Passwords,
+    profile::Profiles,
+    session::{Keys, Sessions},
 };
 
 /// The parts that handlers may ask for.
@@ -17,6 +24,11 @@ pub struct AppState {
     pub profiles: Profiles,
     pub addresses: Addresses,
     pub health: Health,
+    pub service_keys: ServiceKeys,
+    pub keys: Keys,
+    pub developers: Developers,
+    pub signup_gate: SignupGate,
+    pub api_keys: ApiKeys,
 }
 
 macro_rules! parts {
@@ -37,4 +49,9 @@ parts! {
     profiles: Profiles,
     addresses: Addresses,
     health: Health,
+    service_keys: ServiceKeys,
+    keys: Keys,
+    developers: Developers,
+    signup_gate: SignupGate,
+    api_keys: ApiKeys,
 }

@@ -165,6 +165,7 @@ fn charges(asked: &Asked, settings: &Settings, limiter: &Limiter) -> Result<Vec<
     let volumetric = Volumetric {
         enabled: settings.limits.volumetric,
         public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
+        siblings: settings.service_keys.clone(),
     };
     let mut charges = volumetric.charges(&asked.path, &client);
     let routes = router::planned(settings.environment, settings.server.screens);

@@ -2,9 +2,11 @@
 
 pub mod audit;
 mod dev;
+mod developers;
 mod limits;
 mod open;
 mod serve;
+mod table;
 pub mod users;
 
 use std::process::ExitCode;
@@ -35,6 +37,12 @@ enum Command {
     /// Look at accounts, change them, bring them along from another backend
     #[command(subcommand)]
     Users(users::Command),
+    /// Invitations to sign up as a developer
+    #[command(subcommand)]
+    Invites(developers::Invites),
+    /// Developers' API keys
+    #[command(subcommand)]
+    Keys(developers::Keys),
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
     /// Show and reset what the limiter has counted in Redis
@@ -66,6 +74,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(done),
             Command::Limits(wanted) => limits::run(&wanted, &read(&variables)?).await,
             Command::Doctor => limits::doctor(read(&variables)?).await,
+            Command::Invites(command) => developers::invites(&variables, command).await.map(done),
+            Command::Keys(command) => developers::keys(&variables, command).await.map(done),
         }
     });
     match outcome {

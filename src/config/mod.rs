@@ -16,6 +16,11 @@ pub use self::{
     reader::{ConfigFault, Variables},
 };
 use crate::{
+    developer::{
+        Terms,
+        gate::{Allowed, Doors},
+    },
+    extract::ServiceKeys,
     limit::{
         Bucket, Prefixes, Quotas, RedisAddress,
         policy::{Hooks, Policies, PolicySource, Profile},
@@ -62,6 +67,9 @@ pub struct Settings {
     pub passkeys: PasskeySettings,
     pub cors: CorsSettings,
     pub limits: LimitSettings,
+    pub developers: DeveloperSettings,
+    /// The keys of sibling services.
+    pub service_keys: ServiceKeys,
     /// Sentences for the log: settings that are dangerous or dead.
     pub warnings: Vec<String>,
 }
@@ -156,6 +164,14 @@ pub struct LimitSettings {
     pub redis: Option<RedisAddress>,
 }
 
+/// Who may sign up as a developer, and where to.
+#[derive(Clone, Debug)]
+pub struct DeveloperSettings {
+    pub doors: Doors,
+    pub terms: Terms,
+    pub portal: PublicUrl,
+}
+
 impl Settings {
     /// Reads every setting.
     ///
@@ -200,6 +216,8 @@ impl Settings {
         let cors = cors(reader);
         let passkeys = passkeys(reader, environment, &cors);
         let limits = limits(reader);
+        let developers = developers(reader, frontend.as_ref());
+        let service_keys = ServiceKeys::new(reader.list("SERVICE_KEYS", ServiceKeys::parse));
         let mut warnings = reader.dead(&DEAD);
         warnings.extend(passkeys.parties.warnings());
         if !limits.volumetric && environment == Environment::Production {
@@ -216,6 +234,8 @@ impl Settings {
             passkeys,
             cors,
             limits,
+            developers: developers?,
+            service_keys,
             warnings,
         })
     }
@@ -290,6 +310,20 @@ fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
             absolute: of_days(absolute),
         },
     }
+}
+
+fn developers(reader: &mut Reader<'_>, frontend: Option<&PublicUrl>) -> Option<DeveloperSettings> {
+    let doors = Doors {
+        allowed: reader.list("PRIMA_SIGNUP_ALLOWLIST", Allowed::parse),
+        codes: reader.list("PRIMA_SIGNUP_INVITE_CODES", Doors::parse_code),
+    };
+    let terms = Terms {
+        required: reader.flag("PRIMA_SIGNUP_REQUIRE_TERMS", false),
+        version: reader.parsed_or("PRIMA_SIGNUP_TERMS_VERSION", String::from("1"), |text| Ok(text.to_owned())),
+    };
+    let portal = reader.optional("DEVELOPER_PORTAL_URL", PublicUrl::parse);
+    let portal = portal.or_else(|| PublicUrl::parse(&frontend?.page("/developers")).ok());
+    Some(DeveloperSettings { doors, terms, portal: portal? })
 }
 
 fn cors(reader: &mut Reader<'_>) -> CorsSettings {

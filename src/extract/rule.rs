@@ -12,6 +12,8 @@ pub enum Rule {
     Bucket(Bucket),
     /// A live session.
     Bearer,
+    /// A key of a sibling service.
+    ServiceKey,
     /// A JSON body.
     Body,
     /// A query string that is validated.

@@ -32,7 +32,7 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 14] = [
+const LETTERS: [[(&str, &str); 6]; 16] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
@@ -47,6 +47,8 @@ const LETTERS: [[(&str, &str); 6]; 14] = [
     letter!("email_restored"),
     letter!("leave_code"),
     letter!("account_deleted"),
+    letter!("prima_signup"),
+    letter!("prima_key_exists"),
 ];
 
 /// The templates, compiled.

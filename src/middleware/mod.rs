@@ -108,7 +108,8 @@ impl Corridor {
             return ApiError::from(refusal).into_response();
         }
         // Over every path, known or not: a flood ends here.
-        if let Err(refusal) = self.volumetric.admit(&self.limiter, request.uri().path(), client, attempt).await {
+        let (path, headers) = (request.uri().path(), request.headers());
+        if let Err(refusal) = self.volumetric.admit(&self.limiter, path, headers, client, attempt).await {
             return refusal.into_response();
         }
         match panic::catching(router).oneshot(request).await {

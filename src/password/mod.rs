@@ -128,6 +128,8 @@ impl Passwords {
 /// The page of the front end that redeems a ticket.
 const fn page(purpose: Purpose) -> &'static str {
     match purpose {
+        // A developer's link leads to the portal, which this room does not know.
+        Purpose::PrimaSignup => "/developers",
         Purpose::VerifyEmail => "/verify-email",
         Purpose::SetPassword => "/set-password",
         Purpose::PasswordReset => "/reset-password",

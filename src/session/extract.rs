@@ -4,16 +4,17 @@
 use std::time::Duration;
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
-use http::{HeaderMap, header, request::Parts};
+use http::{header, request::Parts};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Proven, Sessions, Visitor, cookie, store, token::TokenError};
+use super::{Keys, Proven, Sessions, Visitor, cookie, store, token::TokenError};
 use crate::{
-    account::Email,
+    account::{Account, Email},
     error::{ApiError, ErrorCode},
     extract::{
         Describe, FromFields, Rule,
+        bearer::bearer,
         json::{self, Decoded},
     },
     limit::{
@@ -151,11 +152,62 @@ where
     Ok((caller, visit, body))
 }
 
-/// The token of an `Authorization: Bearer` header; `None` when there is no such header. An empty or foreign scheme is absent too.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
+/// What a caller showed to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMethod {
+    Session,
+    ApiKey,
+}
+
+impl AuthMethod {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::ApiKey => "api_key",
+        }
+    }
+}
+
+/// A caller who is known by a session or by a key. Only routes that tell people about themselves take it; whatever
+/// changes something demands [`CurrentSession`].
+#[derive(Clone, Debug)]
+pub struct KnownCaller {
+    pub account: Account,
+    pub workspace_id: Option<Uuid>,
+    pub by: AuthMethod,
+}
+
+impl<S> FromRequestParts<S> for KnownCaller
+where
+    S: Send + Sync,
+    Sessions: FromRef<S>,
+    Keys: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let keys = Keys::from_ref(state);
+        let key = bearer(&parts.headers).filter(|token| keys.ring().recognises(token));
+        let Some(key) = key else {
+            let CurrentSession(proven) = CurrentSession::from_request_parts(parts, state).await?;
+            let Proven { account, workspace_id, .. } = proven;
+            return Ok(Self { account, workspace_id, by: AuthMethod::Session });
+        };
+        // Mistyped, unknown, revoked and expired are one answer.
+        let invalid = || ApiError::new(ErrorCode::AccessTokenInvalid).with_challenge();
+        let holder = keys.ring().holder(key).await?.ok_or_else(invalid)?;
+        if !holder.account.is_active {
+            return Err(ApiError::new(ErrorCode::AccountDisabled));
+        }
+        Ok(Self { account: holder.account, workspace_id: Some(holder.workspace_id), by: AuthMethod::ApiKey })
+    }
+}
+
+impl Describe for KnownCaller {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bearer);
+    }
 }
 
 impl<S: Sync> FromRequestParts<S> for Visitor {

@@ -5,6 +5,7 @@ pub mod cookie;
 pub mod device;
 pub mod extract;
 mod key;
+pub mod key_ring;
 mod open;
 pub mod overview;
 mod refresh;
@@ -21,8 +22,9 @@ use uuid::Uuid;
 
 pub use self::{
     device::Devices,
-    extract::{CurrentSession, LimitedSession, LimitedSignIn, OwnMailbox},
+    extract::{CurrentSession, KnownCaller, LimitedSession, LimitedSignIn, OwnMailbox},
     key::{KeySet, PrivateKey, TokenKeys},
+    key_ring::{KeyHolder, KeyRing, Keys},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,

@@ -11,7 +11,7 @@ mod timestamp;
 
 use std::{fmt, future::Future, time::Duration};
 
-pub use sqlx::FromRow;
+pub use sqlx::{FromRow, types::Json};
 
 pub use self::fault::Fault;
 pub(crate) use self::{

@@ -14,7 +14,8 @@ use crate::{
 };
 
 pub use self::store::{
-    Live, Pending, claim, delete_all, delete_every, delete_others, find_live, find_used, pending_of, sweep,
+    Live, Pending, claim, claim_unowned, delete_all, delete_every, delete_others, find_live, find_used, pending_of,
+    sweep,
 };
 
 const HOUR: Duration = Duration::from_hours(1);
@@ -25,7 +26,10 @@ const UNDO: Duration = Duration::from_hours(72);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.
-const LIVE_MAILED_LIMIT: i64 = 5;
+pub const LIVE_MAILED_LIMIT: i64 = 5;
+
+/// The purpose in the database of a ticket that nothing accepts.
+const DECOY: &str = "decoy";
 
 /// How long the link of an invitation lives: somebody who did not ask for it may be on holiday (surface 2.7).
 pub const INVITATION_LIFETIME: Duration = Duration::from_hours(7 * 24);
@@ -38,6 +42,7 @@ pub enum Purpose {
     PasswordReset,
     ConfirmEmail,
     UndoEmail,
+    PrimaSignup,
 }
 
 impl Purpose {
@@ -49,13 +54,14 @@ impl Purpose {
             Self::PasswordReset => "password_reset",
             Self::ConfirmEmail => "confirm_email",
             Self::UndoEmail => "undo_email",
+            Self::PrimaSignup => "prima_signup",
         }
     }
 
     /// How long a ticket lives.
     pub const fn lifetime(self) -> Duration {
         match self {
-            Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail => DAY,
+            Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail | Self::PrimaSignup => DAY,
             Self::UndoEmail => UNDO,
             Self::PasswordReset => HOUR,
         }
@@ -110,8 +116,21 @@ impl Tickets {
         let held = store::count_live_locked(tx, asked, purpose, now).await?;
         let live = user.is_some() && held < LIVE_MAILED_LIMIT;
         let owner = user.filter(|_| live);
-        store::insert(tx, &secret.hash(), if live { purpose.name() } else { "decoy" }, owner, now, now + lifetime)
+        store::insert(tx, &secret.hash(), if live { purpose.name() } else { DECOY }, owner, now, now + lifetime)
             .await?;
+        Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that belongs to no account yet; the caller keeps what it stands for under its hash. One that is
+    /// not `live` is a decoy, written by the same statement.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_unowned(&self, tx: &mut Tx, purpose: Purpose, live: bool) -> Result<Issued, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let name = if live { purpose.name() } else { DECOY };
+        store::insert(tx, &secret.hash(), name, None, now, now + purpose.lifetime()).await?;
         Ok(Issued { secret, live })
     }
 }

@@ -105,7 +105,10 @@ const NEIGHBOURS: [(&str, &str); 19] = [
     ("public_url", "secret"),
     ("telemetry", "config::Variables"),
     // The settings are filled into the types of the parts that they set.
-    ("config", "limit mail middleware::client_ip passkey password public_url secret session"),
+    (
+        "config",
+        "developer extract::ServiceKeys limit mail middleware::client_ip passkey password public_url secret session",
+    ),
 ];
 
 /// One file of `src`, and the same with comments, strings and characters blanked out.

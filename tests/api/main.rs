@@ -12,6 +12,8 @@ mod audit;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod developer;
+#[cfg(test)]
 mod extract;
 #[cfg(test)]
 mod health;

@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Mutex};
 use labs_auth::{
     app::Planned,
     config::{Environment, Settings},
-    extract::Rule,
+    extract::{Rule, ServiceKeys},
     limit::Bucket,
 };
 
@@ -14,6 +14,7 @@ pub(super) struct Facts {
     pub(super) public_prefixes: Vec<String>,
     pub(super) production: bool,
     pub(super) volumetric: bool,
+    pub(super) service_keys: ServiceKeys,
     routes: Vec<Planned>,
     secrets: Mutex<BTreeSet<String>>,
 }
@@ -28,6 +29,7 @@ impl Facts {
             public_prefixes: settings.cors.public_prefixes.clone(),
             production: settings.environment == Environment::Production,
             volumetric: settings.limits.volumetric,
+            service_keys: settings.service_keys.clone(),
             routes: Vec::new(),
             secrets: Mutex::default(),
         }

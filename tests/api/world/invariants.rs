@@ -38,7 +38,10 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         let body = reply.json();
-        let credential = body.get("access_token").is_some() || body.get("refresh_token").is_some();
+        let credential = body.get("access_token").is_some()
+            || body.get("refresh_token").is_some()
+            || body.get("key").is_some()
+            || body.get("api_key").is_some();
         let is_error = reply.status.is_client_error() || reply.status.is_server_error();
         if credential || is_error {
             assert_eq!(reply.header("cache-control"), Some("no-store"), "{reply:?}");
@@ -107,14 +110,17 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     if reply.status.is_server_error() {
         return;
     }
-    let uncounted = is_preflight(asked) || is_refused_at_the_door(reply);
+    let uncounted = is_preflight(asked) || is_refused_at_the_door(reply) || is_sibling(facts, asked);
     let volumetric = facts.volumetric && !uncounted && is_volumetric(path);
     if is_plain(path) {
         assert_eq!(policies.contains("\"ip\";"), volumetric, "{reply:?}");
     }
     let unread = matches!(reply.status.as_u16(), 408 | 413 | 415)
-        || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid");
-    let own = facts.counts_networks(method, path) && !uncounted && !unread;
+        || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid")
+        || is_gateway(path) && reply.status == 422 && is_not_json(asked);
+    // What the ceiling over everything refuses has met no bucket of its own.
+    let flooded = reply.status == 429 && reply.body_code().as_deref() == Some("");
+    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
     // A mailbox's numbers are never shown, and a refusal by one shows none at all.
@@ -133,6 +139,21 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
 
 fn is_refused_at_the_door(reply: &Reply) -> bool {
     reply.status == 400 && reply.code() == "VAL_006"
+}
+
+/// Whether a sibling service asks about a key: whoever shows a valid service key is counted nowhere.
+fn is_sibling(facts: &Facts, asked: &Ask) -> bool {
+    asked.plain_path() == "/api/prima/v1/keys/introspect" && facts.service_keys.admit(&asked.headers)
+}
+
+/// The gateway shape does not say what was wrong with a body.
+fn is_not_json(asked: &Ask) -> bool {
+    let declared = asked.headers.get(header::CONTENT_TYPE).is_none_or(|it| it == "application/json");
+    declared && !asked.body.is_empty() && serde_json::from_slice::<Value>(&asked.body).is_err()
+}
+
+fn is_gateway(path: &str) -> bool {
+    path.strip_prefix("/api/prima/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_preflight(asked: &Ask) -> bool {
@@ -169,8 +190,7 @@ fn well_said(path: &str, reply: &Reply, body: &Value) {
         return;
     }
     let id = reply.header("x-request-id").unwrap();
-    let gateway = path.strip_prefix("/api/prima/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let (code, sentence) = if gateway {
+    let (code, sentence) = if is_gateway(path) {
         assert_eq!(keys(body), ["error"], "{reply:?}");
         let inner = &body["error"];
         assert_eq!(keys(inner), ["code", "message", "param", "request_id", "type"], "{reply:?}");

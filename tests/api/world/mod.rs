@@ -224,6 +224,11 @@ impl World {
         self.0.place.texts(sql, email).await
     }
 
+    /// Every value of every table as text: table, column, value.
+    pub(crate) async fn db_dump(&self) -> Vec<(String, String, String)> {
+        self.0.place.dump().await
+    }
+
     /// How many accounts have this mailbox.
     pub(crate) async fn db_accounts_of(&self, email: &str) -> i64 {
         self.db_number("SELECT count(*) FROM users WHERE email = $1", email).await
