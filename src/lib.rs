@@ -12,6 +12,7 @@ pub mod middleware;
 // The rooms.
 pub mod address;
 pub mod health;
+pub mod passkey;
 pub mod password;
 pub mod profile;
 pub mod screens;

@@ -22,6 +22,7 @@ use crate::{
     limit::Limiter,
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
+    passkey::{self, Decoys, Passkeys},
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
@@ -91,9 +92,21 @@ impl App {
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
+        let passkeys = Passkeys {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            post: post.clone(),
+            sessions: sessions.clone(),
+            parties: settings.passkeys.parties,
+            decoys: Decoys::new(&secrets.current),
+            devices: Arc::new(passkey::Devices::new(&secrets.current, secrets.previous.as_ref())),
+            check_discloses: settings.passkeys.check_discloses,
+        };
         let state = AppState {
             limiter: limiter.clone(),
             passwords: passwords.clone(),
+            passkeys,
             profiles: Profiles {
                 db: db.clone(),
                 clock: clock.clone(),
@@ -180,5 +193,8 @@ impl App {
 
 /// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
 fn holdings(db: &Database) -> Holdings {
-    Holdings::default().with(session::overview::Everything(db.clone())).with(address::Wishes(db.clone()))
+    Holdings::default()
+        .with(session::overview::Everything(db.clone()))
+        .with(address::Wishes(db.clone()))
+        .with(passkey::Everything(db.clone()))
 }

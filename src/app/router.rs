@@ -10,12 +10,15 @@ use crate::{
     address::routes as address,
     config::Environment,
     health::routes as health,
+    passkey::routes as passkey,
     password::routes as password,
     profile::routes as profile,
     screens,
     session::{overview::routes as overview, routes as session},
 };
 
+const RELATED: &str =
+    "browsers fetch it without a person: a constant from the configuration, outside the counted paths";
 const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
@@ -56,7 +59,18 @@ pub fn build(
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)
         .on(Post, "/api/auth/resend-verification", password::resend_verification)
-        .on(Post, "/api/auth/verify-email", password::verify_email);
+        .on(Post, "/api/auth/verify-email", password::verify_email)
+        .on(Post, "/api/auth/webauthn/login/begin", passkey::begin_login)
+        .on(Post, "/api/auth/webauthn/login/begin-discoverable", passkey::begin_discoverable)
+        .on(Post, "/api/auth/webauthn/login/complete", passkey::complete_login)
+        .on(Post, "/api/auth/webauthn/login/complete-discoverable", passkey::complete_discoverable)
+        .on(Get, "/api/auth/webauthn/check", passkey::check)
+        .on(Post, "/api/auth/webauthn/register/begin", passkey::begin_enrolment)
+        .on(Post, "/api/auth/webauthn/register/complete", passkey::complete_enrolment)
+        .on(Get, "/api/auth/webauthn/credentials", passkey::list)
+        .on(Patch, "/api/auth/webauthn/credentials/{id}", passkey::rename)
+        .on(Delete, "/api/auth/webauthn/credentials/{id}", passkey::remove)
+        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED);
     if screens_shown {
         let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
         for (path, file) in files {

@@ -3,7 +3,8 @@
 use axum::extract::FromRef;
 
 use crate::{
-    address::Addresses, health::Health, limit::Limiter, password::Passwords, profile::Profiles, session::Sessions,
+    address::Addresses, health::Health, limit::Limiter, passkey::Passkeys, password::Passwords, profile::Profiles,
+    session::Sessions,
 };
 
 /// The parts that handlers may ask for.
@@ -12,6 +13,7 @@ pub struct AppState {
     pub limiter: Limiter,
     pub sessions: Sessions,
     pub passwords: Passwords,
+    pub passkeys: Passkeys,
     pub profiles: Profiles,
     pub addresses: Addresses,
     pub health: Health,
@@ -31,6 +33,7 @@ parts! {
     limiter: Limiter,
     sessions: Sessions,
     passwords: Passwords,
+    passkeys: Passkeys,
     profiles: Profiles,
     addresses: Addresses,
     health: Health,

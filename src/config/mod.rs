@@ -11,6 +11,10 @@ use crate::{
     limit::{Prefixes, Quotas, RedisAddress},
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
+    passkey::{
+        RelyingParties,
+        setting::{self, Surroundings},
+    },
     public_url::PublicUrl,
     secret::SecretKey,
     session::Lifetimes,
@@ -40,6 +44,7 @@ pub struct Settings {
     pub mail: MailSettings,
     pub links: LinkSettings,
     pub accounts: AccountSettings,
+    pub passkeys: PasskeySettings,
     pub cors: CorsSettings,
     pub limits: LimitSettings,
     /// Sentences for the log: settings that are dangerous or dead.
@@ -101,6 +106,14 @@ pub struct AccountSettings {
     pub lifetimes: Lifetimes,
 }
 
+/// On which sites passkeys work.
+#[derive(Clone, Debug)]
+pub struct PasskeySettings {
+    pub parties: RelyingParties,
+    /// Whether `webauthn/check` tells strangers which addresses have passkeys.
+    pub check_discloses: bool,
+}
+
 /// Which pages may read the answers.
 #[derive(Clone, Debug)]
 pub struct CorsSettings {
@@ -157,8 +170,10 @@ impl Settings {
         let api_base = reader.required("API_BASE_URL", PublicUrl::parse);
         let accounts = accounts(reader);
         let cors = cors(reader);
+        let passkeys = passkeys(reader, environment, &cors);
         let limits = limits(reader);
         let mut warnings = reader.dead(&DEAD);
+        warnings.extend(passkeys.parties.warnings());
         if !limits.volumetric && environment == Environment::Production {
             warnings.push(String::from("RATE_LIMIT_ENABLED is false: the volumetric ceilings are off in production"));
         }
@@ -170,6 +185,7 @@ impl Settings {
             mail: mail?,
             links: LinkSettings { frontend: frontend?, api_base: api_base? },
             accounts,
+            passkeys,
             cors,
             limits,
             warnings,
@@ -233,6 +249,15 @@ fn cors(reader: &mut Reader<'_>) -> CorsSettings {
     });
     let defaults = || PUBLIC_PREFIXES.map(str::to_owned).to_vec();
     CorsSettings { origins, public_prefixes: if prefixes.is_empty() { defaults() } else { prefixes } }
+}
+
+/// Without a list no site has passkeys.
+fn passkeys(reader: &mut Reader<'_>, environment: Environment, cors: &CorsSettings) -> PasskeySettings {
+    let around = Surroundings { development: environment == Environment::Development, cors_origins: &cors.origins };
+    PasskeySettings {
+        parties: reader.thorough("WEBAUTHN_RPS", |text| setting::parse(text, around)).unwrap_or_default(),
+        check_discloses: reader.flag("WEBAUTHN_CHECK_DISCLOSE", false),
+    }
 }
 
 /// An exact origin as browsers send it: scheme, host, and the port when it is not the scheme's own.

@@ -53,6 +53,12 @@ catalogue! {
     NotFound = "RES_001", NOT_FOUND, "Not found.";
     MethodNotAllowed = "RES_003", METHOD_NOT_ALLOWED, "Method not allowed.";
     RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
+    PasskeyExpired = "WEBAUTHN_001", BAD_REQUEST, "The passkey request has expired. Please try again.";
+    PasskeyRefused = "WEBAUTHN_002", UNAUTHORIZED, "Passkey sign-in failed.";
+    PasskeysElsewhere = "WEBAUTHN_003", FORBIDDEN, "Passkeys are not available on this site.";
+    PasskeyKnown = "WEBAUTHN_004", CONFLICT, "This passkey is already registered.";
+    PasskeysFull = "WEBAUTHN_005", CONFLICT, "The maximum number of passkeys is reached.";
+    PasskeyUnusable = "WEBAUTHN_006", BAD_REQUEST, "The passkey could not be registered.";
     Internal = "SYS_001", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     Unavailable = "SYS_002", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }

@@ -3,12 +3,13 @@
 
 use std::marker::PhantomData;
 
-use axum::extract::{FromRef, FromRequest, MatchedPath, Request};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
+use http::{Extensions, request::Parts};
 
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
 use crate::{
     error::ApiError,
-    extract::{Describe, FromFields, Rule, json},
+    extract::{Describe, FromFields, Query, Rule, json},
 };
 
 /// Marks an admission by the bucket of path and address.
@@ -33,6 +34,14 @@ pub trait Addressed {
 /// A body, and the proof that it was charged for.
 #[derive(Debug)]
 pub struct Limited<B, T>(pub Admission<B>, pub T);
+
+/// The proof alone, on a route that reads no body. Whatever was sent stays unread.
+#[derive(Debug)]
+pub struct Admitted<B>(pub Admission<B>);
+
+/// A query string, and the proof that it was charged for before it was looked at.
+#[derive(Debug)]
+pub struct LimitedQuery<B, T>(pub Admission<B>, pub T);
 
 impl<S, T> FromRequest<S> for Limited<PerPath, T>
 where
@@ -65,6 +74,47 @@ where
     }
 }
 
+impl<S> FromRequestParts<S> for Admitted<PerPath>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let visit = Visit::noted_in(&parts.extensions)?;
+        visit.charge(&Limiter::from_ref(state), Charge::auth(visit.route.as_str(), &visit.client)).await?;
+        Ok(Self(Admission::granted()))
+    }
+}
+
+impl<S, T> FromRequestParts<S> for LimitedQuery<PerPath, T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    T: FromFields,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Admitted(admission) = Admitted::from_request_parts(parts, state).await?;
+        let Query(query) = Query::from_request_parts(parts, state).await?;
+        Ok(Self(admission, query))
+    }
+}
+
+impl Describe for Admitted<PerPath> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bucket(Bucket::Auth));
+    }
+}
+
+impl<T> Describe for LimitedQuery<PerPath, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Bucket(Bucket::Auth), Rule::Query]);
+    }
+}
+
 impl<T> Describe for Limited<PerPath, T> {
     fn describe(rules: &mut Vec<Rule>) {
         rules.extend([Rule::Body, Rule::Bucket(Bucket::Auth)]);
@@ -92,6 +142,10 @@ impl Visit {
     /// 500 when the request did not walk the corridor, which is a defect.
     pub fn of(request: &Request) -> Result<Self, ApiError> {
         let extensions = request.extensions();
+        Self::noted_in(extensions)
+    }
+
+    fn noted_in(extensions: &Extensions) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,

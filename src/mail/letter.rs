@@ -40,6 +40,10 @@ pub enum Letter {
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
     PasswordChanged,
+    /// Tells the owner that a passkey for a site was added. Its name is left out: a stranger may have chosen it.
+    PasskeyAdded { site: String },
+    /// Tells the owner that a passkey for a site was removed.
+    PasskeyRemoved { site: String },
     /// Tells the owner that somebody signed in from a device not seen before, in words of ours and by its address.
     NewDevice { device: String, address: String },
     /// Asks the owner of a mailbox whether it shall be the address of an account that already exists.
@@ -76,6 +80,8 @@ impl Letter {
             Self::ResetPassword { .. } => "reset_password",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
+            Self::PasskeyAdded { .. } => "passkey_added",
+            Self::PasskeyRemoved { .. } => "passkey_removed",
             Self::NewDevice { .. } => "new_device",
             Self::ConfirmEmail { .. } => "confirm_email",
             Self::EmailChangeAsked { .. } => "email_change_asked",
@@ -97,18 +103,22 @@ impl Letter {
             | Self::EmailChanged { link, .. }
             | Self::EmailRestored { link } => [Some(link), None],
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
-            Self::PasswordChanged | Self::NewDevice { .. } | Self::LeaveCode { .. } | Self::AccountDeleted => {
-                [None, None]
-            }
+            Self::PasswordChanged
+            | Self::PasskeyAdded { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::NewDevice { .. }
+            | Self::LeaveCode { .. }
+            | Self::AccountDeleted => [None, None],
         }
     }
 
-    /// Texts that the letter's own words refer to: a device and its address, a new address, a code.
+    /// Texts that the letter's own words refer to: a device and its address, a new address, a code, a site.
     pub(super) fn facts(&self) -> [Option<&str>; 2] {
         match self {
             Self::NewDevice { device, address } => [Some(device), Some(address)],
             Self::EmailChangeAsked { new, .. } | Self::EmailChanged { new, .. } => [Some(new), None],
             Self::LeaveCode { code } => [Some(code), None],
+            Self::PasskeyAdded { site } | Self::PasskeyRemoved { site } => [Some(site), None],
             Self::VerifyEmail { .. }
             | Self::SetPassword { .. }
             | Self::ResetPassword { .. }
@@ -129,7 +139,12 @@ impl Letter {
             Self::ConfirmEmail { .. } => Some(Self::CONFIRM_EMAIL_LIFETIME),
             Self::EmailChangeAsked { .. } | Self::EmailChanged { .. } => Some(Self::UNDO_EMAIL_LIFETIME),
             Self::LeaveCode { .. } => Some(Self::LEAVE_CODE_LIFETIME),
-            Self::AccountExists { .. } | Self::PasswordChanged | Self::NewDevice { .. } | Self::AccountDeleted => None,
+            Self::AccountExists { .. }
+            | Self::PasswordChanged
+            | Self::PasskeyAdded { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::NewDevice { .. }
+            | Self::AccountDeleted => None,
         }
     }
 }

@@ -32,12 +32,14 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 12] = [
+const LETTERS: [[(&str, &str); 6]; 14] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
     letter!("account_exists"),
     letter!("password_changed"),
+    letter!("passkey_added"),
+    letter!("passkey_removed"),
     letter!("new_device"),
     letter!("confirm_email"),
     letter!("email_change_asked"),

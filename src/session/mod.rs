@@ -40,6 +40,7 @@ use crate::{
 pub enum SignedInBy {
     Password,
     SetPasswordLink,
+    Passkey,
     DevLogin,
 }
 
@@ -49,6 +50,7 @@ impl SignedInBy {
         match self {
             Self::Password => "password",
             Self::SetPasswordLink => "set_password",
+            Self::Passkey => "passkey",
             Self::DevLogin => "dev_login",
         }
     }
@@ -56,7 +58,7 @@ impl SignedInBy {
     /// Whether a sign-in of this kind from an unknown device is told to the account's owner.
     pub const fn is_announced(self) -> bool {
         match self {
-            Self::Password | Self::SetPasswordLink => true,
+            Self::Password | Self::SetPasswordLink | Self::Passkey => true,
             Self::DevLogin => false,
         }
     }

@@ -97,7 +97,7 @@ const NEIGHBOURS: [(&str, &str); 16] = [
     ("public_url", "secret"),
     ("telemetry", "config::Variables"),
     // The settings are filled into the types of the parts that they set.
-    ("config", "limit mail middleware::client_ip public_url secret session::Lifetimes"),
+    ("config", "limit mail middleware::client_ip passkey public_url secret session::Lifetimes"),
 ];
 
 /// One file of `src`, and the same with comments, strings and characters blanked out.

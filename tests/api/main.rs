@@ -24,6 +24,8 @@ mod mail;
 #[cfg(test)]
 mod middleware;
 #[cfg(test)]
+mod passkey;
+#[cfg(test)]
 mod password;
 #[cfg(test)]
 mod profile;

@@ -32,7 +32,8 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     readable_by(facts, asked, reply);
     counted(facts, asked, reply);
     if reply.body.is_empty() {
-        let may_be_empty = method == "HEAD" || is_preflight(asked) || reply.status.is_redirection();
+        let may_be_empty =
+            method == "HEAD" || is_preflight(asked) || reply.status.is_redirection() || reply.status == 204;
         assert!(may_be_empty, "an answer without a body: {reply:?}");
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");

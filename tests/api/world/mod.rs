@@ -12,6 +12,7 @@ pub(crate) mod personas;
 pub(crate) mod raw;
 pub(crate) mod reply;
 pub(crate) mod smtp;
+pub(crate) mod soft_passkey;
 pub(crate) mod wire;
 
 use std::{
