@@ -144,10 +144,7 @@ impl App {
             quotas: limits.quotas,
             proxies: limits.proxies,
             prefixes: limits.prefixes,
-            volumetric: Volumetric {
-                enabled: limits.volumetric,
-                public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
-            },
+            volumetric: volumetric(limits.volumetric),
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
@@ -191,10 +188,15 @@ impl App {
     }
 }
 
+fn volumetric(enabled: bool) -> Volumetric {
+    Volumetric { enabled, public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec() }
+}
+
 /// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
 fn holdings(db: &Database) -> Holdings {
     Holdings::default()
         .with(session::overview::Everything(db.clone()))
         .with(address::Wishes(db.clone()))
+        .with(passkey::manage::Everything(db.clone()))
         .with(passkey::Everything(db.clone()))
 }

@@ -5,12 +5,15 @@ use uuid::Uuid;
 
 use super::{PasskeyView, Passkeys, Refusal, credential::PasskeyName, store};
 use crate::{
-    account::Account,
+    account::{
+        Account,
+        holding::{Held, Holding},
+    },
     audit::{self, Act, Event},
     limit::ClientIp,
     mail::{Delivery, Letter},
     session::Proven,
-    store::retrying,
+    store::{Database, Fault, retrying},
 };
 
 impl Passkeys {
@@ -51,5 +54,23 @@ impl Passkeys {
         .await?;
         self.post.wake();
         Ok(())
+    }
+}
+
+/// The passkeys of a person, for the export.
+#[derive(Debug)]
+pub struct Everything(pub Database);
+
+impl Holding for Everything {
+    fn name(&self) -> &'static str {
+        "passkeys"
+    }
+
+    fn about(&self, person: Uuid) -> Held<'_> {
+        Box::pin(async move {
+            let rows = store::find_by_user(&self.0, person).await?;
+            let views: Vec<PasskeyView> = rows.into_iter().map(PasskeyView::from).collect();
+            serde_json::to_value(views).map_err(|error| Fault::Defect(error.to_string()))
+        })
     }
 }

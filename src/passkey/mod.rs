@@ -9,7 +9,7 @@ mod decoy;
 mod device;
 mod enrol;
 pub mod extract;
-mod manage;
+pub mod manage;
 mod options;
 mod relying_party;
 pub mod routes;

@@ -27,7 +27,7 @@ use Demand::{Buckets, Nothing, Session, SessionAnd};
 const AUTH: Demand = Buckets(&[Bucket::Auth]);
 
 /// Method, path and demand of every route of the contract. Those that do not exist yet wait here.
-const CONTRACT: [(&str, &str, Demand); 62] = [
+const CONTRACT: [(&str, &str, Demand); 63] = [
     ("GET", "/health", Nothing),
     ("GET", "/health/detailed", Nothing),
     ("GET", "/api/health", Nothing),
