@@ -1,7 +1,9 @@
 //! The hall: the only place where the parts are joined, started and stopped.
 
 pub mod listen;
+mod metrics;
 pub mod plan;
+mod policies;
 pub mod router;
 mod shutdown;
 mod state;
@@ -17,11 +19,11 @@ use crate::{
     account::{Holdings, PasswordProof},
     address::{self, Addresses},
     clock::Clock,
-    config::{Environment, Settings},
+    config::{Environment, LimitSettings, SecretSettings, Settings},
     health::{self, Health},
-    limit::Limiter,
+    limit::{self, Limiter},
     mail::{self, Courier},
-    middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
+    middleware::{Corridor, House, client_ip::Rejected, cors::Cors, host::Hosts, volumetric::Volumetric},
     passkey::{self, Decoys, Passkeys},
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
@@ -30,6 +32,9 @@ use crate::{
     store::Database,
     ticket::Tickets,
 };
+
+/// Derives the key with which the limiter's keys are digested.
+const KEY_LABEL: &str = "rate-limit-keys";
 
 /// Longest that background work may take to end once the requests are drained. Together with the drain deadline it
 /// stays below the 30 s after which an operator's supervisor kills the process.
@@ -45,6 +50,25 @@ pub struct App {
     pub limiter: Limiter,
     pub passwords: Passwords,
     clock: Clock,
+    metrics: Option<metrics::Door>,
+    rejected: Rejected,
+}
+
+/// The limiter that the settings describe, on memory until it begins.
+pub fn limiter(limits: &LimitSettings, secrets: &SecretSettings, clock: Clock) -> Limiter {
+    let setup = limit::Setup {
+        source: limits.source.clone(),
+        policies: limits.policies.clone(),
+        redis: limits.redis.clone(),
+        memory_mb: limits.memory_mb,
+        key: limits.hash_keys.then(|| secrets.current.derive(KEY_LABEL)),
+    };
+    Limiter::with(setup, clock)
+}
+
+/// A sentence for each policy of the file that stands where it would count nobody.
+pub fn misplaced(limiter: &Limiter, routes: &[Planned]) -> Vec<String> {
+    policies::faults(&limiter.policies(), routes)
 }
 
 impl App {
@@ -62,9 +86,9 @@ impl App {
         let (post, courier) = mail::open(&settings.mail, db.clone(), seal, clock.clone(), entropy.clone())?;
         let courier = Arc::new(courier);
         let limits = settings.limits;
-        let limiter = Limiter::new(limits.quotas, limits.redis, clock.clone());
+        let limiter = limiter(&limits, secrets, clock.clone());
         limiter.begin().await;
-        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
+        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.token_keys)?;
         let production = settings.environment == Environment::Production;
         let sessions = Sessions::new(session::Parts {
             db: db.clone(),
@@ -89,6 +113,8 @@ impl App {
             hashing,
             turns: Turns::default(),
             sessions: sessions.clone(),
+            policy: settings.accounts.policy,
+            neighbour_key: secrets.current.derive("login neighbour"),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
@@ -137,11 +163,22 @@ impl App {
         };
         let (rooms, routes) =
             router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
+        let misplaced = misplaced(&limiter, &routes);
+        if !misplaced.is_empty() {
+            return Err(format!("RATE_LIMIT_POLICIES {}", misplaced.join("; ")));
+        }
+        let metrics = match &settings.server.metrics {
+            None => None,
+            Some(address) => {
+                let door = metrics::Door::bind(address).await;
+                Some(door.map_err(|error| format!("METRICS_ADDR cannot be bound: {error}"))?)
+            }
+        };
+        let rejected = limits.proxies.rejected().clone();
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
             limiter: limiter.clone(),
-            quotas: limits.quotas,
             proxies: limits.proxies,
             prefixes: limits.prefixes,
             volumetric: volumetric(limits.volumetric),
@@ -149,7 +186,17 @@ impl App {
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self { house: House::new(corridor, rooms), routes, db, courier, limiter, passwords, clock })
+        Ok(Self {
+            house: House::new(corridor, rooms),
+            routes,
+            db,
+            courier,
+            limiter,
+            passwords,
+            clock,
+            metrics,
+            rejected,
+        })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.
@@ -166,6 +213,10 @@ impl App {
             async move { courier.run(ending).await }
         });
         background.spawn(sweep::run(self.db.clone(), self.courier.clone(), self.clock.clone(), ending.clone()));
+        background.spawn(policies::reload_on_hangup(self.limiter.clone(), self.routes.clone(), ending.clone()));
+        if let Some(door) = self.metrics {
+            background.spawn(door.run(self.limiter.clone(), self.rejected.clone(), ending.clone()));
+        }
         background.close();
 
         listener.serve(self.house, stop).await;

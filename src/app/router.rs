@@ -22,6 +22,8 @@ const RELATED: &str =
 const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
+const PUBLIC_KEYS: &str = "public keys are for everybody, and the answer costs nothing";
+
 /// Every route of the service.
 ///
 /// # Errors
@@ -31,6 +33,15 @@ pub fn build(
     environment: Environment,
     screens_shown: bool,
 ) -> Result<(Router, Vec<Planned>), Vec<String>> {
+    plan(environment, screens_shown).finish(state)
+}
+
+/// The same routes, without anything behind them.
+pub fn planned(environment: Environment, screens_shown: bool) -> Vec<Planned> {
+    plan(environment, screens_shown).into_routes()
+}
+
+fn plan(environment: Environment, screens_shown: bool) -> Plan<AppState> {
     use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
@@ -38,6 +49,7 @@ pub fn build(
         .open(Get, "/health/detailed", health::detailed, PROBES)
         .open(Get, "/api/health", health::health, PROBES)
         .open(Get, "/api/health/detailed", health::detailed, PROBES)
+        .open(Get, "/.well-known/jwks.json", session::public_keys, PUBLIC_KEYS)
         .on(Post, "/api/auth/register", password::register)
         .on(Post, "/api/auth/login", password::login)
         .on(Post, "/api/auth/refresh", session::refresh)
@@ -81,5 +93,5 @@ pub fn build(
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");
     }
-    plan.finish(state)
+    plan
 }

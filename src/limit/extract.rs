@@ -4,12 +4,15 @@
 use std::marker::PhantomData;
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
-use http::{Extensions, request::Parts};
+use http::{Extensions, Method, request::Parts};
 
-use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
+use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
 use crate::{
     error::ApiError,
-    extract::{Describe, FromFields, Query, Rule, json},
+    extract::{
+        Describe, FromFields, Query, Rule,
+        json::{self, Decoded},
+    },
 };
 
 /// Marks an admission by the bucket of path and address.
@@ -69,8 +72,8 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
-        visit.charge(&limiter, Charge::auth_email(M::SCOPE, body.mailbox())).await?;
-        Ok(Self(Admission::granted(), body))
+        let admission = visit.admit(&limiter, body.mailbox()).await?;
+        Ok(Self(admission, body))
     }
 }
 
@@ -82,7 +85,7 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let visit = Visit::noted_in(&parts.extensions)?;
+        let visit = Visit::noted_in(&parts.extensions, &parts.method)?;
         visit.charge(&Limiter::from_ref(state), Charge::auth(visit.route.as_str(), &visit.client)).await?;
         Ok(Self(Admission::granted()))
     }
@@ -127,12 +130,45 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
     }
 }
 
+/// The policy file's budgets of a request's route. The corridor puts the limiter beside a request when there are any.
+#[derive(Debug)]
+pub struct RoutePolicies {
+    limiter: Limiter,
+    route: String,
+    template: MatchedPath,
+    client: ClientIp,
+    attempt: Attempt,
+}
+
+impl RoutePolicies {
+    /// The budgets of the matched route; `None` when no policy names any route.
+    pub fn of(extensions: &Extensions, method: &Method) -> Option<Self> {
+        let limiter = extensions.get::<Limiter>()?.clone();
+        let template: MatchedPath = extensions.get().cloned()?;
+        let route = format!("{method} {}", template.as_str());
+        Some(Self { limiter, route, template, client: extensions.get().cloned()?, attempt: extensions.get().cloned()? })
+    }
+
+    /// Charges the budgets that count what is known now: addresses at the route's door, the rest where it is found out.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn charge(&self, who: Who<'_>, with_network: bool) -> Result<(), ApiError> {
+        let charges = self.limiter.charges_of_route(&self.route, &self.client, who, with_network);
+        match self.limiter.decide(&charges, &self.client, self.template.as_str(), &self.attempt).await {
+            Verdict::Admitted => Ok(()),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
 /// Who asks for what, as the corridor and the router noted it.
 #[derive(Debug)]
 pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
+    policies: Option<RoutePolicies>,
 }
 
 impl Visit {
@@ -141,16 +177,16 @@ impl Visit {
     /// # Errors
     /// 500 when the request did not walk the corridor, which is a defect.
     pub fn of(request: &Request) -> Result<Self, ApiError> {
-        let extensions = request.extensions();
-        Self::noted_in(extensions)
+        Self::noted_in(request.extensions(), request.method())
     }
 
-    fn noted_in(extensions: &Extensions) -> Result<Self, ApiError> {
+    fn noted_in(extensions: &Extensions, method: &Method) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
+            policies: RoutePolicies::of(extensions, method),
         })
     }
 
@@ -160,13 +196,51 @@ impl Visit {
     /// 429 when the mailbox has had enough.
     pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
         self.charge(limiter, Charge::auth_email(M::SCOPE, email)).await?;
+        if let Some(policies) = &self.policies {
+            policies.charge(Who { mailbox: Some(email), ..Who::default() }, false).await?;
+        }
         Ok(Admission::granted())
     }
 
+    /// Charges a sign-in: the path, then the account that the body names. A browser that the account knows does not
+    /// count against the account, and what the path refuses it may still do within a budget of its own, so that nobody
+    /// can lock an owner out by spending an address or an account. `device` finds the id of a known browser.
+    ///
+    /// # Errors
+    /// 429 when the path, or the account, has had enough; 422 for faulty fields.
+    pub async fn admit_sign_in<T: FromFields + Addressed>(
+        &self,
+        limiter: &Limiter,
+        body: Decoded,
+        device: Option<&str>,
+    ) -> Result<(Admission<PerPath>, T), ApiError> {
+        let by_path = self.ask(limiter, Charge::auth(self.route.as_str(), &self.client)).await;
+        if let Verdict::Refused(refusal) = by_path {
+            self.let_in(limiter, device).await.ok_or(refusal)?;
+        }
+        let body: T = json::read(body)?;
+        if device.is_none() {
+            self.charge(limiter, Charge::account(body.mailbox())).await?;
+        }
+        Ok((Admission::granted(), body))
+    }
+
+    /// Whether a known device's own budget lets a refused sign-in pass.
+    async fn let_in(&self, limiter: &Limiter, device: Option<&str>) -> Option<()> {
+        let charge = Charge::device(device?);
+        // A budget that is off knows nobody.
+        limiter.stored_key(&charge)?;
+        matches!(self.ask(limiter, charge).await, Verdict::Admitted).then_some(())
+    }
+
+    async fn ask(&self, limiter: &Limiter, charge: Charge) -> Verdict {
+        limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await
+    }
+
     async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {
-        match limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await {
+        match self.ask(limiter, charge).await {
             Verdict::Admitted => Ok(()),
-            Verdict::Refused(refusal) => Err(ApiError::rate_limited(refusal.sentence(), refusal.retry_after())),
+            Verdict::Refused(refusal) => Err(refusal.into()),
         }
     }
 }

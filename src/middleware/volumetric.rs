@@ -23,17 +23,28 @@ impl Volumetric {
         client: &ClientIp,
         attempt: &Attempt,
     ) -> Result<(), ApiError> {
-        if !self.enabled || !is_counted(path) {
+        let charges = self.charges(path, client);
+        if charges.is_empty() {
             return Ok(());
+        }
+        match limiter.decide(&charges, client, "/api/*", attempt).await {
+            Verdict::Admitted => Ok(()),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
+impl Volumetric {
+    /// What a request to this path spends.
+    pub fn charges(&self, path: &str, client: &ClientIp) -> Vec<Charge> {
+        if !self.enabled || !is_counted(path) {
+            return Vec::new();
         }
         let mut charges = vec![Charge::ip(client)];
         if self.public_prefixes.iter().any(|prefix| is_under(path, prefix)) {
             charges.push(Charge::public_ip(client));
         }
-        match limiter.decide(&charges, client, "/api/*", attempt).await {
-            Verdict::Admitted => Ok(()),
-            Verdict::Refused(refusal) => Err(ApiError::flooded(refusal.retry_after())),
-        }
+        charges
     }
 }
 

@@ -31,6 +31,8 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
             "/cookie.rs",
             // Renders the budget's header fields, which are the limiter's own contract.
             "limit/headers.rs",
+            // Holds a slot until the last byte of a body.
+            "limit/slots/held.rs",
         ],
     ),
     (&["sqlx"], &["store/", "/store.rs"]),
@@ -56,6 +58,7 @@ const STOREYS: [&[&str]; 8] = [
         "health",
         "password",
         "address",
+        "people",
         "profile",
         "magic_link",
         "passkey",
@@ -74,7 +77,7 @@ const STOREYS: [&[&str]; 8] = [
 ];
 
 /// Rooms that use other rooms, and cellars that use what stands beside or above them, each with its reason.
-const NEIGHBOURS: [(&str, &str); 16] = [
+const NEIGHBOURS: [(&str, &str); 19] = [
     // Rooms whose use cases end in a session of an account.
     ("password", "session account"),
     ("magic_link", "session account"),
@@ -84,6 +87,8 @@ const NEIGHBOURS: [(&str, &str); 16] = [
     ("developer", "session account"),
     ("profile", "session account"),
     ("address", "session account"),
+    // Who disables an account ends its sessions.
+    ("people", "session account"),
     ("session", "account"),
     // A body's fault is an error of the house, and an error shows faults of a body.
     ("extract", "error"),
@@ -93,11 +98,14 @@ const NEIGHBOURS: [(&str, &str); 16] = [
     ("audit", "limit::ClientIp"),
     // One wait, two renderings: the header and the limiter's log line say the same seconds.
     ("limit", "error::RetryAfter"),
+    // A refusal is one error of the house wherever it is met.
+    ("limit/verdict.rs", "error"),
+    ("limit/slots/mod.rs", "error"),
     // Ground that stands on ground: a public address carries a secret in its link, logs start from variables.
     ("public_url", "secret"),
     ("telemetry", "config::Variables"),
     // The settings are filled into the types of the parts that they set.
-    ("config", "limit mail middleware::client_ip passkey public_url secret session::Lifetimes"),
+    ("config", "limit mail middleware::client_ip passkey password public_url secret session"),
 ];
 
 /// One file of `src`, and the same with comments, strings and characters blanked out.
