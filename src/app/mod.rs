@@ -25,6 +25,7 @@ use crate::{
         api_key::{self, ApiKeys},
         gate::SignupGate,
     },
+    extract::ServiceKeys,
     health::{self, Health},
     limit::{self, Limiter},
     mail::{self, Courier},
@@ -203,11 +204,7 @@ impl App {
             limiter: limiter.clone(),
             proxies: limits.proxies,
             prefixes: limits.prefixes,
-            volumetric: Volumetric {
-                enabled: limits.volumetric,
-                public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
-                siblings: settings.service_keys,
-            },
+            volumetric: volumetric(limits.volumetric, settings.service_keys),
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
@@ -263,6 +260,10 @@ impl App {
         }
         tracing::info!("Stopped");
     }
+}
+
+fn volumetric(enabled: bool, siblings: ServiceKeys) -> Volumetric {
+    Volumetric { enabled, public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(), siblings }
 }
 
 /// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
