@@ -1,6 +1,6 @@
 //! The operator's own door: `GET /metrics` on an address of its own, never on the one that clients reach.
 
-use std::{convert::Infallible, io};
+use std::convert::Infallible;
 
 use http::{Request, Response, StatusCode, header};
 use http_body_util::Full;
@@ -16,12 +16,14 @@ use crate::{limit::Limiter, middleware::client_ip::Rejected};
 pub(super) struct Door(TcpListener);
 
 impl Door {
-    /// Binds the address.
+    /// Binds the address, when there is one.
     ///
     /// # Errors
-    /// When it is taken or not ours to bind.
-    pub(super) async fn bind(address: &str) -> io::Result<Self> {
-        TcpListener::bind(address).await.map(Self)
+    /// A sentence for the operator, when it is taken or not ours to bind.
+    pub(super) async fn open(address: Option<&str>) -> Result<Option<Self>, String> {
+        let Some(address) = address else { return Ok(None) };
+        let bound = TcpListener::bind(address).await;
+        bound.map(|listener| Some(Self(listener))).map_err(|error| format!("METRICS_ADDR cannot be bound: {error}"))
     }
 
     /// Answers until cancelled.

@@ -71,6 +71,16 @@ pub fn misplaced(limiter: &Limiter, routes: &[Planned]) -> Vec<String> {
     policies::faults(&limiter.policies(), routes)
 }
 
+fn refuse_misplaced(limiter: &Limiter, routes: &[Planned]) -> Result<(), String> {
+    let faults = misplaced(limiter, routes);
+    if faults.is_empty() { Ok(()) } else { Err(format!("RATE_LIMIT_POLICIES {}", faults.join("; "))) }
+}
+
+fn volumetric(limits: &LimitSettings) -> Volumetric {
+    let public_prefixes = crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec();
+    Volumetric { enabled: limits.volumetric, public_prefixes }
+}
+
 impl App {
     /// Opens the database and joins every part.
     ///
@@ -161,43 +171,22 @@ impl App {
         };
         let (rooms, routes) =
             router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
-        let misplaced = misplaced(&limiter, &routes);
-        if !misplaced.is_empty() {
-            return Err(format!("RATE_LIMIT_POLICIES {}", misplaced.join("; ")));
-        }
-        let metrics = match &settings.server.metrics {
-            None => None,
-            Some(address) => {
-                let door = metrics::Door::bind(address).await;
-                Some(door.map_err(|error| format!("METRICS_ADDR cannot be bound: {error}"))?)
-            }
-        };
+        refuse_misplaced(&limiter, &routes)?;
+        let metrics = metrics::Door::open(settings.server.metrics.as_deref()).await?;
         let rejected = limits.proxies.rejected().clone();
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
             limiter: limiter.clone(),
+            volumetric: volumetric(&limits),
             proxies: limits.proxies,
             prefixes: limits.prefixes,
-            volumetric: Volumetric {
-                enabled: limits.volumetric,
-                public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
-            },
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self {
-            house: House::new(corridor, rooms),
-            routes,
-            db,
-            courier,
-            limiter,
-            passwords,
-            clock,
-            metrics,
-            rejected,
-        })
+        let house = House::new(corridor, rooms);
+        Ok(Self { house, routes, db, courier, limiter, passwords, clock, metrics, rejected })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.
