@@ -23,7 +23,7 @@ use crate::{
     health::{self, Health},
     limit::{self, Limiter},
     mail::{self, Courier},
-    middleware::{Corridor, House, client_ip::Rejected, cors::Cors, host::Hosts, volumetric::Volumetric},
+    middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
     passkey::{self, Decoys, Passkeys},
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
@@ -51,7 +51,6 @@ pub struct App {
     pub passwords: Passwords,
     clock: Clock,
     metrics: Option<metrics::Door>,
-    rejected: Rejected,
 }
 
 /// The limiter that the settings describe, on memory until it begins.
@@ -71,9 +70,14 @@ pub fn misplaced(limiter: &Limiter, routes: &[Planned]) -> Vec<String> {
     policies::faults(&limiter.policies(), routes)
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+fn joined(faults: Vec<String>) -> String {
+    faults.join("; ")
+}
+
 fn refuse_misplaced(limiter: &Limiter, routes: &[Planned]) -> Result<(), String> {
     let faults = misplaced(limiter, routes);
-    if faults.is_empty() { Ok(()) } else { Err(format!("RATE_LIMIT_POLICIES {}", faults.join("; "))) }
+    if faults.is_empty() { Ok(()) } else { Err(format!("RATE_LIMIT_POLICIES {}", joined(faults))) }
 }
 
 fn volumetric(limits: &LimitSettings) -> Volumetric {
@@ -169,11 +173,9 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (rooms, routes) =
-            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) = router::build(state, settings.environment, settings.server.screens).map_err(joined)?;
         refuse_misplaced(&limiter, &routes)?;
-        let metrics = metrics::Door::open(settings.server.metrics.as_deref()).await?;
-        let rejected = limits.proxies.rejected().clone();
+        let metrics = metrics::Door::open(settings.server.metrics.as_deref(), limits.proxies.rejected()).await?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
@@ -186,7 +188,7 @@ impl App {
             strict_transport: production,
         };
         let house = House::new(corridor, rooms);
-        Ok(Self { house, routes, db, courier, limiter, passwords, clock, metrics, rejected })
+        Ok(Self { house, routes, db, courier, limiter, passwords, clock, metrics })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.
@@ -205,7 +207,7 @@ impl App {
         background.spawn(sweep::run(self.db.clone(), self.courier.clone(), self.clock.clone(), ending.clone()));
         background.spawn(policies::reload_on_hangup(self.limiter.clone(), self.routes.clone(), ending.clone()));
         if let Some(door) = self.metrics {
-            background.spawn(door.run(self.limiter.clone(), self.rejected.clone(), ending.clone()));
+            background.spawn(door.run(self.limiter.clone(), ending.clone()));
         }
         background.close();
 
