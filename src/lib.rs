@@ -14,6 +14,7 @@ pub mod address;
 pub mod health;
 pub mod passkey;
 pub mod password;
+pub mod people;
 pub mod profile;
 pub mod screens;
 

@@ -102,7 +102,7 @@ impl App {
         let limits = settings.limits;
         let limiter = limiter(&limits, secrets, clock.clone());
         limiter.begin().await;
-        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
+        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.token_keys)?;
         let production = settings.environment == Environment::Production;
         let sessions = Sessions::new(session::Parts {
             db: db.clone(),
@@ -127,6 +127,8 @@ impl App {
             hashing,
             turns: Turns::default(),
             sessions: sessions.clone(),
+            policy: settings.accounts.policy,
+            neighbour_key: secrets.current.derive("login neighbour"),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };

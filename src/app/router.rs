@@ -22,6 +22,8 @@ const RELATED: &str =
 const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
+const PUBLIC_KEYS: &str = "public keys are for everybody, and the answer costs nothing";
+
 /// Every route of the service.
 ///
 /// # Errors
@@ -47,6 +49,7 @@ fn plan(environment: Environment, screens_shown: bool) -> Plan<AppState> {
         .open(Get, "/health/detailed", health::detailed, PROBES)
         .open(Get, "/api/health", health::health, PROBES)
         .open(Get, "/api/health/detailed", health::detailed, PROBES)
+        .open(Get, "/.well-known/jwks.json", session::public_keys, PUBLIC_KEYS)
         .on(Post, "/api/auth/register", password::register)
         .on(Post, "/api/auth/login", password::login)
         .on(Post, "/api/auth/refresh", session::refresh)

@@ -3,7 +3,9 @@
 pub mod audit;
 mod dev;
 mod limits;
+mod open;
 mod serve;
+pub mod users;
 
 use std::process::ExitCode;
 
@@ -11,7 +13,6 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     config::{Settings, Variables},
-    store::Database,
     telemetry,
 };
 
@@ -31,6 +32,9 @@ enum Command {
     Dev,
     /// Bring the database's schema up to date and exit
     Migrate,
+    /// Look at accounts, change them, bring them along from another backend
+    #[command(subcommand)]
+    Users(users::Command),
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
     /// Show and reset what the limiter has counted in Redis
@@ -55,6 +59,10 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Serve => serve::run(read(&variables)?).await.map(done),
             Command::Dev => dev::run(&mut variables).await.map(done),
             Command::Migrate => migrate(&variables).await.map(done),
+            Command::Users(command) => {
+                let outcome = users::run(command, &mut variables).await;
+                Ok(outcome.unwrap_or_else(|faults| complain("labs-auth users:", &faults)))
+            }
             Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(done),
             Command::Limits(wanted) => limits::run(&wanted, &read(&variables)?).await,
             Command::Doctor => limits::doctor(read(&variables)?).await,
@@ -76,22 +84,19 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
 }
 
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
-    let db = Database::open(database_url(variables))
-        .await
-        .map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    let db = open::database(variables).await?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())
 }
 
-/// The database of a command that needs no other setting.
-fn database_url(variables: &Variables) -> &str {
-    variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db")
+fn refuse(faults: &[String]) -> ExitCode {
+    complain("labs-auth cannot start:", faults)
 }
 
 #[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]
-fn refuse(faults: &[String]) -> ExitCode {
-    eprintln!("labs-auth cannot start:");
+fn complain(heading: &str, faults: &[String]) -> ExitCode {
+    eprintln!("{heading}");
     for fault in faults {
         eprintln!("  {fault}");
     }

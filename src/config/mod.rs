@@ -1,12 +1,20 @@
 //! The settings, one small struct per concern, read once at the start from a map of variables. Every fault is
 //! reported, each with the name of its variable. Only `cli` and `app` read this module.
 
+mod part;
 mod reader;
 
-use std::{collections::BTreeSet, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use self::reader::Reader;
-pub use self::reader::{ConfigFault, Variables};
+pub use self::{
+    part::{DataSettings, PostSettings},
+    reader::{ConfigFault, Variables},
+};
 use crate::{
     limit::{
         Bucket, Prefixes, Quotas, RedisAddress,
@@ -18,9 +26,10 @@ use crate::{
         RelyingParties,
         setting::{self, Surroundings},
     },
+    password::{BreachList, Policy},
     public_url::PublicUrl,
     secret::SecretKey,
-    session::Lifetimes,
+    session::{Lifetimes, PrivateKey, TokenKeys},
 };
 
 /// Prefixes that strangers' pages embed: a stricter ceiling, and any origin may read the answers.
@@ -33,6 +42,9 @@ pub const PUBLIC_PREFIXES: [&str; 7] = [
     "/api/feedback",
     "/api/commerce/self-service",
 ];
+
+/// The database where none is named.
+const DEFAULT_DATABASE: &str = "sqlite://data/labs-auth.db";
 
 /// Variables that the original documented and nothing ever read.
 const DEAD: [&str; 4] = ["RATE_LIMIT_PER_MINUTE", "RATE_LIMIT_PER_HOUR", "WEB_CONCURRENCY", "WORKERS"];
@@ -95,6 +107,8 @@ pub enum ListenAddress {
 pub struct SecretSettings {
     pub current: SecretKey,
     pub previous: Option<SecretKey>,
+    /// What signs access tokens: the two above, or a key pair.
+    pub token_keys: TokenKeys,
 }
 
 /// The addresses that people see.
@@ -105,9 +119,10 @@ pub struct LinkSettings {
 }
 
 /// Who may register, and how long sign-ins last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AccountSettings {
     pub registration_open: bool,
+    pub policy: Policy,
     pub lifetimes: Lifetimes,
 }
 
@@ -176,9 +191,8 @@ impl Settings {
             }),
             screens: reader.flag("HOSTED_SCREENS", false),
         };
-        let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);
-        let current = reader.required("SECRET_KEY", SecretKey::parse);
-        let previous = reader.optional("SECRET_KEY_PREVIOUS", SecretKey::parse);
+        let database_url = reader.parsed_or("DATABASE_URL", DEFAULT_DATABASE.to_owned(), database_url);
+        let secrets = secrets(reader);
         let mail = mail(reader);
         let frontend = reader.required("FRONTEND_URL", PublicUrl::parse);
         let api_base = reader.required("API_BASE_URL", PublicUrl::parse);
@@ -195,7 +209,7 @@ impl Settings {
             environment,
             server,
             database_url,
-            secrets: SecretSettings { current: current?, previous },
+            secrets: secrets?,
             mail: mail?,
             links: LinkSettings { frontend: frontend?, api_base: api_base? },
             accounts,
@@ -228,6 +242,31 @@ fn database_url(text: &str) -> Result<String, String> {
     if known { Ok(text.to_owned()) } else { Err(String::from("must start with postgres:// or sqlite://")) }
 }
 
+fn secrets(reader: &mut Reader<'_>) -> Option<SecretSettings> {
+    let current = reader.required("SECRET_KEY", SecretKey::parse);
+    let previous = reader.optional("SECRET_KEY_PREVIOUS", SecretKey::parse);
+    let pair = reader.optional("JWT_PRIVATE_KEY", private_key);
+    let named = pair.is_some();
+    let previous_pair = reader.optional("JWT_PRIVATE_KEY_PREVIOUS", |text| {
+        if named { private_key(text) } else { Err(String::from("needs JWT_PRIVATE_KEY beside it")) }
+    });
+    let current = current?;
+    let token_keys = match pair {
+        Some(pair) => TokenKeys::Pair { current: pair, previous: previous_pair },
+        None => TokenKeys::Shared { current: current.clone(), previous: previous.clone() },
+    };
+    Some(SecretSettings { current, previous, token_keys })
+}
+
+/// A key in PEM, or the path to a file that holds one.
+fn private_key(text: &str) -> Result<PrivateKey, String> {
+    if text.contains("-----BEGIN") {
+        return PrivateKey::from_pem(text);
+    }
+    let pem = std::fs::read_to_string(text).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+    PrivateKey::from_pem(&pem)
+}
+
 fn mail(reader: &mut Reader<'_>) -> Option<MailSettings> {
     let transport = reader.required("MAIL_URL", TransportAddress::parse);
     let from = reader.required("MAIL_FROM", Sender::parse);
@@ -243,6 +282,7 @@ fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     let of_days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
+        policy: Policy { breached: reader.optional("PASSWORD_BREACH_FILE", |path| BreachList::open(Path::new(path))) },
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
             refresh: of_days(days),

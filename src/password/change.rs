@@ -74,7 +74,7 @@ impl Passwords {
         if latest.is_none_or(|account| account.password_hash.as_deref() != Some(stored)) {
             return Err(Refusal::WrongPassword);
         }
-        if self.hashing.on_behalf_of(client).check(current.as_str(), Some(stored)).await? == Check::Wrong {
+        if self.hashing.on_behalf_of(client).check(current, Some(stored)).await? == Check::Wrong {
             let event = self.change_event(caller, client).refused("wrong password");
             return self.refuse(Refusal::WrongPassword, &event).await;
         }
@@ -111,7 +111,7 @@ impl Passwords {
         client: &ClientIp,
     ) -> Result<String, Refusal> {
         let email = Email::parse(&account.email).map_err(ApiError::internal)?;
-        let mut reasons = policy::reasons(new.as_str(), &email);
+        let mut reasons = self.policy.reasons(new.as_str(), &email).await;
         if new.as_str() == current.as_str() {
             reasons.push(policy::Reason::Unchanged);
         }

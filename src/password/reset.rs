@@ -58,7 +58,7 @@ impl Passwords {
     ) -> Result<String, Refusal> {
         let hashing = self.hashing.on_behalf_of(client);
         let email = Email::parse(&account.email).map_err(ApiError::internal)?;
-        let mut reasons = policy::reasons(password.as_str(), &email);
+        let mut reasons = self.policy.reasons(password.as_str(), &email).await;
         if let Some(stored) = &account.password_hash
             && hashing.check(password.as_str(), Some(stored)).await? != Check::Wrong
         {

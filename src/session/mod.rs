@@ -4,6 +4,7 @@
 pub mod cookie;
 pub mod device;
 pub mod extract;
+mod key;
 mod open;
 pub mod overview;
 mod refresh;
@@ -21,10 +22,11 @@ use uuid::Uuid;
 pub use self::{
     device::Devices,
     extract::{CurrentSession, LimitedSession, LimitedSignIn, OwnMailbox},
+    key::{KeySet, PrivateKey, TokenKeys},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,
-    store::sweep,
+    store::{revoke_all, sweep},
     token::Signer,
 };
 use crate::{
@@ -112,6 +114,11 @@ impl Sessions {
     /// What a session must satisfy at `now` to be alive.
     fn alive_at(&self, now: Timestamp) -> store::Alive {
         store::Alive { now, opened_after: now - self.lifetimes.absolute }
+    }
+
+    /// The keys by which others may check access tokens.
+    pub fn public_keys(&self) -> &KeySet {
+        self.signer.public()
     }
 }
 

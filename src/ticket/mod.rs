@@ -27,6 +27,9 @@ const UNDO: Duration = Duration::from_hours(72);
 /// those in the mailbox work, and a stranger cannot fill it.
 const LIVE_MAILED_LIMIT: i64 = 5;
 
+/// How long the link of an invitation lives: somebody who did not ask for it may be on holiday (surface 2.7).
+pub const INVITATION_LIFETIME: Duration = Duration::from_hours(7 * 24);
+
 /// What a ticket is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
@@ -86,6 +89,20 @@ impl Tickets {
     /// # Errors
     /// A fault of the database.
     pub async fn issue_mailed(&self, tx: &mut Tx, purpose: Purpose, user: Option<Uuid>) -> Result<Issued, Fault> {
+        self.issue_mailed_for(tx, purpose, user, purpose.lifetime()).await
+    }
+
+    /// Issues a mailed ticket that lives as long as its letter says.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_mailed_for(
+        &self,
+        tx: &mut Tx,
+        purpose: Purpose,
+        user: Option<Uuid>,
+        lifetime: Duration,
+    ) -> Result<Issued, Fault> {
         let now = self.clock.now();
         let secret = Plain::mint(&self.entropy);
         // An id that nobody has, where there is no user: the same statements run.
@@ -93,15 +110,8 @@ impl Tickets {
         let held = store::count_live_locked(tx, asked, purpose, now).await?;
         let live = user.is_some() && held < LIVE_MAILED_LIMIT;
         let owner = user.filter(|_| live);
-        store::insert(
-            tx,
-            &secret.hash(),
-            if live { purpose.name() } else { "decoy" },
-            owner,
-            now,
-            now + purpose.lifetime(),
-        )
-        .await?;
+        store::insert(tx, &secret.hash(), if live { purpose.name() } else { "decoy" }, owner, now, now + lifetime)
+            .await?;
         Ok(Issued { secret, live })
     }
 }

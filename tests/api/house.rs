@@ -58,6 +58,7 @@ const STOREYS: [&[&str]; 8] = [
         "health",
         "password",
         "address",
+        "people",
         "profile",
         "magic_link",
         "passkey",
@@ -76,7 +77,7 @@ const STOREYS: [&[&str]; 8] = [
 ];
 
 /// Rooms that use other rooms, and cellars that use what stands beside or above them, each with its reason.
-const NEIGHBOURS: [(&str, &str); 18] = [
+const NEIGHBOURS: [(&str, &str); 19] = [
     // Rooms whose use cases end in a session of an account.
     ("password", "session account"),
     ("magic_link", "session account"),
@@ -86,6 +87,8 @@ const NEIGHBOURS: [(&str, &str); 18] = [
     ("developer", "session account"),
     ("profile", "session account"),
     ("address", "session account"),
+    // Who disables an account ends its sessions.
+    ("people", "session account"),
     ("session", "account"),
     // A body's fault is an error of the house, and an error shows faults of a body.
     ("extract", "error"),
@@ -102,7 +105,7 @@ const NEIGHBOURS: [(&str, &str); 18] = [
     ("public_url", "secret"),
     ("telemetry", "config::Variables"),
     // The settings are filled into the types of the parts that they set.
-    ("config", "limit mail middleware::client_ip passkey public_url secret session::Lifetimes"),
+    ("config", "limit mail middleware::client_ip passkey password public_url secret session"),
 ];
 
 /// One file of `src`, and the same with comments, strings and characters blanked out.

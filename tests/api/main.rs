@@ -28,6 +28,8 @@ mod passkey;
 #[cfg(test)]
 mod password;
 #[cfg(test)]
+mod people;
+#[cfg(test)]
 mod profile;
 #[cfg(test)]
 mod ratchet;

@@ -6,6 +6,7 @@ use labs_auth::{
     app::Planned,
     config::{Environment, Settings},
     extract::Rule,
+    limit::Bucket,
 };
 
 pub(super) struct Facts {
@@ -36,10 +37,20 @@ impl Facts {
         Self { routes: routes.to_vec(), ..self }
     }
 
-    /// Whether the route carries a bucket of its own besides a mailbox's; `None` when there is no such route.
-    pub(super) fn has_bucket(&self, method: &str, path: &str) -> Option<bool> {
-        let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path)?;
-        Some(route.rules.iter().any(|rule| matches!(rule, Rule::Bucket(bucket) if !bucket.is_mailbox())))
+    /// Whether the route counts networks by a bucket of its own.
+    pub(super) fn counts_networks(&self, method: &str, path: &str) -> bool {
+        self.has_bucket(method, path, |bucket| !bucket.is_mailbox())
+    }
+
+    /// Whether the route counts mailboxes.
+    pub(super) fn counts_mailboxes(&self, method: &str, path: &str) -> bool {
+        self.has_bucket(method, path, Bucket::is_mailbox)
+    }
+
+    fn has_bucket(&self, method: &str, path: &str, is_meant: impl Fn(Bucket) -> bool) -> bool {
+        let routes = self.routes.iter().filter(|route| route.verb.name() == method && route.path == path);
+        let mut rules = routes.flat_map(|route| &route.rules);
+        rules.any(|rule| matches!(rule, Rule::Bucket(bucket) if is_meant(*bucket)))
     }
 
     pub(super) fn remember(&self, secrets: impl IntoIterator<Item = String>) {

@@ -114,16 +114,17 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     }
     let unread = matches!(reply.status.as_u16(), 408 | 413 | 415)
         || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid");
-    let own = facts.has_bucket(method, path) == Some(true) && !uncounted && !unread;
+    let own = facts.counts_networks(method, path) && !uncounted && !unread;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
-    let hides_numbers = reply.status == 429 && reply.header("ratelimit").is_none();
-    // A mailbox's bucket shows its policy and never its numbers.
-    let others = policies.split(", ").filter(|it| !it.is_empty() && !it.starts_with("\"auth-email\";")).count();
+    // A mailbox's numbers are never shown, and a refusal by one shows none at all.
+    let hides_numbers = reply.header("ratelimit").is_none() && (reply.status == 429 || (!own && !volumetric));
     if is_plain(path) {
-        assert_eq!(others == 0, !volumetric && !own, "{reply:?}");
+        // A mailbox is counted once the body names one.
+        let named = facts.counts_mailboxes(method, path) && policies.contains("\"auth-email\";");
+        assert_eq!(policies.is_empty(), !volumetric && !own && !named, "{reply:?}");
     }
-    if others > 0 && !hides_numbers {
+    if !policies.is_empty() && !hides_numbers {
         for name in ["ratelimit", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
             assert!(reply.header(name).is_some(), "no {name}: {reply:?}");
         }

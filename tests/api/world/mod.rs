@@ -24,7 +24,7 @@ use std::{
 
 use labs_auth::{
     app::{App, Planned, listen::Listener},
-    clock::Timestamp,
+    clock::{Clock, Timestamp},
     config::{ListenAddress, Settings, Variables},
     secret::{Entropy, RandomSource},
 };
@@ -173,6 +173,11 @@ impl World {
     /// The moment it is here.
     pub(crate) fn now(&self) -> Timestamp {
         self.0.hands.clock().now()
+    }
+
+    /// Its clock, for a part that is built beside the house.
+    pub(crate) fn clock(&self) -> Clock {
+        self.0.hands.clock()
     }
 
     /// Lets time pass.
