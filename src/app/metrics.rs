@@ -1,6 +1,6 @@
 //! The operator's own door: `GET /metrics` on an address of its own, never on the one that clients reach.
 
-use std::{convert::Infallible, io};
+use std::convert::Infallible;
 
 use http::{Request, Response, StatusCode, header};
 use http_body_util::Full;
@@ -13,25 +13,29 @@ use crate::{limit::Limiter, middleware::client_ip::Rejected};
 
 /// The bound door.
 #[derive(Debug)]
-pub(super) struct Door(TcpListener);
+pub(super) struct Door(TcpListener, Rejected);
 
 impl Door {
-    /// Binds the address.
+    /// Binds the address, when there is one.
     ///
     /// # Errors
-    /// When it is taken or not ours to bind.
-    pub(super) async fn bind(address: &str) -> io::Result<Self> {
-        TcpListener::bind(address).await.map(Self)
+    /// A sentence for the operator, when it is taken or not ours to bind.
+    pub(super) async fn open(address: Option<&str>, rejected: &Rejected) -> Result<Option<Self>, String> {
+        let Some(address) = address else { return Ok(None) };
+        let bound = TcpListener::bind(address).await;
+        bound
+            .map(|listener| Some(Self(listener, rejected.clone())))
+            .map_err(|error| format!("METRICS_ADDR cannot be bound: {error}"))
     }
 
     /// Answers until cancelled.
-    pub(super) async fn run(self, limiter: Limiter, rejected: Rejected, ending: CancellationToken) {
+    pub(super) async fn run(self, limiter: Limiter, ending: CancellationToken) {
         while let Some(accepted) = ending.run_until_cancelled(self.0.accept()).await {
             let Ok((stream, _)) = accepted else {
                 tokio::time::sleep(std::time::Duration::from_millis(100)).await;
                 continue;
             };
-            let (limiter, rejected, ending) = (limiter.clone(), rejected.clone(), ending.clone());
+            let (limiter, rejected, ending) = (limiter.clone(), self.1.clone(), ending.clone());
             tokio::spawn(async move {
                 let service = service_fn(move |request: Request<Incoming>| {
                     let answer = answer(&request, &limiter, &rejected);

@@ -29,7 +29,7 @@ use crate::{
     health::{self, Health},
     limit::{self, Limiter},
     mail::{self, Courier},
-    middleware::{Corridor, House, client_ip::Rejected, cors::Cors, host::Hosts, volumetric::Volumetric},
+    middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
     passkey::{self, Decoys, Passkeys},
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
@@ -57,7 +57,6 @@ pub struct App {
     pub passwords: Passwords,
     clock: Clock,
     metrics: Option<metrics::Door>,
-    rejected: Rejected,
 }
 
 /// The limiter that the settings describe, on memory until it begins.
@@ -75,6 +74,16 @@ pub fn limiter(limits: &LimitSettings, secrets: &SecretSettings, clock: Clock) -
 /// A sentence for each policy of the file that stands where it would count nobody.
 pub fn misplaced(limiter: &Limiter, routes: &[Planned]) -> Vec<String> {
     policies::faults(&limiter.policies(), routes)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+fn joined(faults: Vec<String>) -> String {
+    faults.join("; ")
+}
+
+fn refuse_misplaced(limiter: &Limiter, routes: &[Planned]) -> Result<(), String> {
+    let faults = misplaced(limiter, routes);
+    if faults.is_empty() { Ok(()) } else { Err(format!("RATE_LIMIT_POLICIES {}", joined(faults))) }
 }
 
 impl App {
@@ -184,42 +193,22 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (rooms, routes) =
-            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
-        let misplaced = misplaced(&limiter, &routes);
-        if !misplaced.is_empty() {
-            return Err(format!("RATE_LIMIT_POLICIES {}", misplaced.join("; ")));
-        }
-        let metrics = match &settings.server.metrics {
-            None => None,
-            Some(address) => {
-                let door = metrics::Door::bind(address).await;
-                Some(door.map_err(|error| format!("METRICS_ADDR cannot be bound: {error}"))?)
-            }
-        };
-        let rejected = limits.proxies.rejected().clone();
+        let (rooms, routes) = router::build(state, settings.environment, settings.server.screens).map_err(joined)?;
+        refuse_misplaced(&limiter, &routes)?;
+        let metrics = metrics::Door::open(settings.server.metrics.as_deref(), limits.proxies.rejected()).await?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
             limiter: limiter.clone(),
+            volumetric: volumetric(limits.volumetric, settings.service_keys),
             proxies: limits.proxies,
             prefixes: limits.prefixes,
-            volumetric: volumetric(limits.volumetric, settings.service_keys),
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self {
-            house: House::new(corridor, rooms),
-            routes,
-            db,
-            courier,
-            limiter,
-            passwords,
-            clock,
-            metrics,
-            rejected,
-        })
+        let house = House::new(corridor, rooms);
+        Ok(Self { house, routes, db, courier, limiter, passwords, clock, metrics })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.
@@ -238,7 +227,7 @@ impl App {
         background.spawn(sweep::run(self.db.clone(), self.courier.clone(), self.clock.clone(), ending.clone()));
         background.spawn(policies::reload_on_hangup(self.limiter.clone(), self.routes.clone(), ending.clone()));
         if let Some(door) = self.metrics {
-            background.spawn(door.run(self.limiter.clone(), self.rejected.clone(), ending.clone()));
+            background.spawn(door.run(self.limiter.clone(), ending.clone()));
         }
         background.close();
 

@@ -73,13 +73,16 @@ fn at(seed: &ConnectionInfo, (host, port): &(String, u16)) -> Result<ConnectionI
     Ok(info.set_redis_settings(seed.redis_settings().clone()).set_tcp_settings(seed.tcp_settings().clone()))
 }
 
+/// First slot, last slot and the primary's address.
+type Range = (u16, u16, (String, u16));
+
 /// First slot, last slot and the primary's address of each range.
-fn read(answer: &Value) -> Option<Vec<(u16, u16, (String, u16))>> {
+fn read(answer: &Value) -> Option<Vec<Range>> {
     let Value::Array(ranges) = answer else { return None };
     ranges.iter().map(range).collect()
 }
 
-fn range(value: &Value) -> Option<(u16, u16, (String, u16))> {
+fn range(value: &Value) -> Option<Range> {
     let Value::Array(fields) = value else { return None };
     let [Value::Int(start), Value::Int(end), Value::Array(primary), ..] = fields.as_slice() else { return None };
     let host = match primary.first()? {

@@ -119,8 +119,8 @@ impl Limiter {
         }
         // What this process knows to be refused is not asked again; what stands before it is.
         let now = self.now();
-        let known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
-        let known = known.filter_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, now)?))).next();
+        let mut known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
+        let known = known.find_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, now)?)));
         let (open, known) = match known {
             Some((index, reading)) if self.backend() == Backend::Redis => (&asks[..index], Some(reading)),
             _ => (asks, None),

@@ -135,7 +135,9 @@ impl Desk {
             let (mut base, mut len) = (0, 0);
             let mut offsets = vec![0; usize::try_from(rule.quota).unwrap_or(0)];
             let mut log = Times { base: &mut base, len: &mut len, offsets: &mut offsets };
-            times.into_iter().for_each(|time| log.push(time, 1));
+            for time in times {
+                log.push(time, 1);
+            }
             return Ok(algorithm::log(&mut log, seconds * 1_000_000 + micros, rule, cost));
         }
         look.cmd("GET").arg(key);

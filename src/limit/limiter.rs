@@ -143,6 +143,8 @@ impl Limiter {
         match self.0.source.load().and_then(sound) {
             Ok(policies) => {
                 *self.0.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+                // What the old ones refused may be admitted now.
+                self.forget();
                 tracing::info!(path = %path.display(), "Rate limit policies read again");
             }
             Err(faults) => {

@@ -130,14 +130,13 @@ impl Rule {
             return Some(("window", String::from("must be at most 400 days")));
         }
         match self.algorithm {
-            Algorithm::Fixed => None,
             Algorithm::Log if self.quota > LOG_QUOTA_MAX => {
                 Some(("quota", format!("must be at most {LOG_QUOTA_MAX} with log, which keeps every hit")))
             }
             Algorithm::Log if self.window > LOG_WINDOW_MAX => {
                 Some(("window", String::from("must be at most 4294s with log")))
             }
-            Algorithm::Log => None,
+            Algorithm::Fixed | Algorithm::Log => None,
             _ if u128::from(self.quota.max(self.burst)) * u128::from(self.window) > EXACT => {
                 Some(("quota", String::from("times the window is too large to be counted exactly")))
             }

@@ -101,7 +101,7 @@ impl Reader<'_> {
                 ("networks", DeValue::Table(table)) => self.networks(table),
                 ("buckets", DeValue::Table(table)) => self.buckets(table),
                 ("policy", DeValue::Array(entries)) => {
-                    for entry in entries.iter() {
+                    for entry in entries {
                         match entry.get_ref() {
                             DeValue::Table(table) => self.policy(table, &entry.span()),
                             _ => self.fault(&entry.span(), "policy", String::from("must be a table")),
