@@ -10,7 +10,10 @@ pub mod app;
 pub mod middleware;
 
 // The rooms.
+pub mod cli_login;
 pub mod health;
+pub mod magic_link;
+pub mod oidc;
 pub mod password;
 pub mod profile;
 

@@ -14,16 +14,19 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
+    cli_login::{CliLogins, CsrfKeys},
     clock::Clock,
     config::{Environment, Settings},
     health::{self, Health},
     limit::Limiter,
+    magic_link::MagicLinks,
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
+    oidc::{self, Oidc, Provider},
     password::{Hashing, Passwords},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{Sessions, Signer, cookie},
+    session::{Sessions, Signer, SocketTickets, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -72,21 +75,62 @@ impl App {
             cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
         );
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let tickets = Tickets::new(clock.clone(), entropy.clone());
         let passwords = Passwords {
             db: db.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
-            tickets: Tickets::new(clock.clone(), entropy.clone()),
-            post,
+            tickets: tickets.clone(),
+            post: post.clone(),
             hashing: Hashing::new(cores, entropy.clone())?,
             sessions: sessions.clone(),
-            frontend: settings.links.frontend,
+            frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
+        };
+        let magic_links = MagicLinks {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            tickets: tickets.clone(),
+            post,
+            sessions: sessions.clone(),
+            frontend: settings.links.frontend.clone(),
+            signup_open: settings.accounts.magic_link_signup,
+        };
+        let provider = settings.infomaniak.registration(&settings.links.api_base);
+        let provider = provider.map(|it| Provider::new(it, clock.clone(), settings.infomaniak.patience)).transpose()?;
+        let oidc = Oidc {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            tickets: tickets.clone(),
+            sessions: sessions.clone(),
+            seal: Seal::new(oidc::SEAL_LABEL, &secrets.current, secrets.previous.as_ref()),
+            provider: provider.map(Arc::new),
+            frontend: settings.links.frontend.clone(),
+            registration_open: settings.accounts.registration_open,
+            trust_email: settings.infomaniak.trust_email,
+            patience: settings.infomaniak.patience,
+        };
+        let cli_logins = CliLogins {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            tickets: tickets.clone(),
+            sessions: sessions.clone(),
+            csrf: CsrfKeys::new(&secrets.current, secrets.previous.as_ref()),
+            frontend: settings.links.frontend,
+            own_origin: settings.links.api_base.origin(),
         };
         let state = AppState {
             limiter: limiter.clone(),
+            socket_tickets: SocketTickets { sessions: sessions.clone(), tickets },
             sessions,
             passwords: passwords.clone(),
+            magic_links,
+            oidc,
+            cli_logins,
+            service_keys: settings.service_keys,
             profiles: Profiles { db: db.clone() },
             health: Health::new(health::Parts {
                 db: db.clone(),

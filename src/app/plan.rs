@@ -62,7 +62,7 @@ pub struct Planned {
 impl Planned {
     /// Whether the route may be mounted: somebody is signed in, something is counted, or there is a reason.
     pub fn is_guarded(&self) -> bool {
-        let guards = self.rules.iter().any(|rule| matches!(rule, Rule::Bearer | Rule::Bucket(_)));
+        let guards = self.rules.iter().any(|rule| matches!(rule, Rule::Bearer | Rule::ServiceKey | Rule::Bucket(_)));
         guards || self.open_because.is_some()
     }
 }

@@ -7,8 +7,9 @@ use super::{
     state::AppState,
 };
 use crate::{
-    config::Environment, health::routes as health, password::routes as password, profile::routes as profile,
-    session::routes as session,
+    cli_login::routes as cli_login, config::Environment, health::routes as health, magic_link::routes as magic_link,
+    oidc::routes as oidc, password::routes as password, profile::routes as profile, session::routes as session,
+    session::ws_ticket::routes as ws_ticket,
 };
 
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
@@ -35,7 +36,15 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)
         .on(Post, "/api/auth/resend-verification", password::resend_verification)
-        .on(Post, "/api/auth/verify-email", password::verify_email);
+        .on(Post, "/api/auth/verify-email", password::verify_email)
+        .on(Post, "/api/auth/request-magic-link", magic_link::ask)
+        .on(Post, "/api/auth/verify-magic-link", magic_link::redeem)
+        .on(Post, "/api/auth/ws-ticket", ws_ticket::issue)
+        .on(Post, "/api/auth/ws-ticket/redeem", ws_ticket::redeem)
+        .on(Get, "/api/auth/cli-login", cli_login::show)
+        .on(Post, "/api/auth/cli-login", cli_login::answer)
+        .on(Get, "/api/auth/infomaniak/start", oidc::start)
+        .on(Get, "/api/auth/infomaniak/callback", oidc::callback);
     if environment == Environment::Development {
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");

@@ -2,7 +2,17 @@
 
 use axum::extract::FromRef;
 
-use crate::{health::Health, limit::Limiter, password::Passwords, profile::Profiles, session::Sessions};
+use crate::{
+    cli_login::CliLogins,
+    extract::ServiceKeys,
+    health::Health,
+    limit::Limiter,
+    magic_link::MagicLinks,
+    oidc::Oidc,
+    password::Passwords,
+    profile::Profiles,
+    session::{Sessions, SocketTickets},
+};
 
 /// The parts that handlers may ask for.
 #[derive(Clone, Debug)]
@@ -10,6 +20,11 @@ pub struct AppState {
     pub limiter: Limiter,
     pub sessions: Sessions,
     pub passwords: Passwords,
+    pub magic_links: MagicLinks,
+    pub oidc: Oidc,
+    pub cli_logins: CliLogins,
+    pub socket_tickets: SocketTickets,
+    pub service_keys: ServiceKeys,
     pub profiles: Profiles,
     pub health: Health,
 }
@@ -28,6 +43,11 @@ parts! {
     limiter: Limiter,
     sessions: Sessions,
     passwords: Passwords,
+    magic_links: MagicLinks,
+    oidc: Oidc,
+    cli_logins: CliLogins,
+    socket_tickets: SocketTickets,
+    service_keys: ServiceKeys,
     profiles: Profiles,
     health: Health,
 }

@@ -1,5 +1,6 @@
 //! The commands of the binary.
 
+mod account;
 mod dev;
 mod serve;
 
@@ -29,10 +30,29 @@ enum Command {
     Dev,
     /// Bring the database's schema up to date and exit
     Migrate,
+    /// Sign in to a labs-auth server through the browser, and keep the tokens
+    Login {
+        /// Address of the server, such as https://auth.example.org
+        #[arg(long)]
+        server: String,
+        /// What this computer is called in the list of sessions (default: its host name)
+        #[arg(long)]
+        name: Option<String>,
+        /// Only print the address
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Say who is signed in, according to the server
+    Whoami,
+    /// End the session at the server and forget the tokens
+    Logout,
 }
 
 /// Runs the command that the arguments name.
 pub fn run(arguments: Arguments) -> ExitCode {
+    if let Some(outcome) = as_client(&arguments) {
+        return outcome;
+    }
     let mut variables = Variables::of_process();
     if let Err(fault) = telemetry::start(&variables) {
         return refuse(&[fault]);
@@ -46,12 +66,44 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Serve => serve::run(read(&variables)?).await,
             Command::Dev => dev::run(&mut variables).await,
             Command::Migrate => migrate(&variables).await,
+            // Answered before any setting was read.
+            Command::Login { .. } | Command::Whoami | Command::Logout => Ok(()),
         }
     });
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(faults) => refuse(&faults),
     }
+}
+
+/// The commands of a client, which need no setting of the service and no log.
+fn as_client(arguments: &Arguments) -> Option<ExitCode> {
+    let command = arguments.command.as_ref()?;
+    if !matches!(command, Command::Login { .. } | Command::Whoami | Command::Logout) {
+        return None;
+    }
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Some(refuse(&[format!("the runtime cannot be started: {error}")])),
+    };
+    let outcome = runtime.block_on(async {
+        match command {
+            Command::Login { server, name, no_browser } => account::login(server, name.clone(), !no_browser).await,
+            Command::Whoami => account::whoami().await,
+            Command::Logout => account::logout().await,
+            Command::Serve | Command::Dev | Command::Migrate => Ok(()),
+        }
+    });
+    Some(match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => complain(&fault),
+    })
+}
+
+#[expect(clippy::print_stderr, reason = "the person at the terminal reads this")]
+fn complain(fault: &str) -> ExitCode {
+    eprintln!("labs-auth: {fault}");
+    ExitCode::FAILURE
 }
 
 /// Every setting, or every fault.

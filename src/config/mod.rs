@@ -8,9 +8,11 @@ use std::{collections::BTreeSet, time::Duration};
 use self::reader::Reader;
 pub use self::reader::{ConfigFault, Variables};
 use crate::{
+    extract::ServiceKeys,
     limit::{Prefixes, Quotas, RedisAddress},
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
+    oidc::{self, provider::Registration},
     public_url::PublicUrl,
     secret::SecretKey,
     session::Lifetimes,
@@ -42,6 +44,8 @@ pub struct Settings {
     pub accounts: AccountSettings,
     pub cors: CorsSettings,
     pub limits: LimitSettings,
+    pub infomaniak: InfomaniakSettings,
+    pub service_keys: ServiceKeys,
     /// Sentences for the log: settings that are dangerous or dead.
     pub warnings: Vec<String>,
 }
@@ -96,7 +100,29 @@ pub struct LinkSettings {
 #[derive(Clone, Copy, Debug)]
 pub struct AccountSettings {
     pub registration_open: bool,
+    /// Whether redeeming a mailed link makes an account for an unknown address.
+    pub magic_link_signup: bool,
     pub lifetimes: Lifetimes,
+}
+
+/// The account at the identity provider, when there is one.
+#[derive(Clone, Debug)]
+pub struct InfomaniakSettings {
+    client: Option<(String, String)>,
+    issuer: String,
+    /// Whether an address counts as verified when the provider does not say.
+    pub trust_email: bool,
+    /// Longest that the provider may take in all.
+    pub patience: Duration,
+}
+
+impl InfomaniakSettings {
+    /// What the provider knows us by; `None` while id and secret are not both set.
+    pub fn registration(&self, api_base: &PublicUrl) -> Option<Registration> {
+        let (client_id, client_secret) = self.client.clone()?;
+        let redirect_uri = api_base.page("/api/auth/infomaniak/callback");
+        Some(Registration { issuer: self.issuer.clone(), client_id, client_secret, redirect_uri })
+    }
 }
 
 /// Which pages may read the answers.
@@ -155,6 +181,8 @@ impl Settings {
         let accounts = accounts(reader);
         let cors = cors(reader);
         let limits = limits(reader);
+        let infomaniak = infomaniak(reader);
+        let service_keys = ServiceKeys::new(reader.list("SERVICE_KEYS", ServiceKeys::parse));
         let mut warnings = reader.dead(&DEAD);
         if !limits.volumetric && environment == Environment::Production {
             warnings.push(String::from("RATE_LIMIT_ENABLED is false: the volumetric ceilings are off in production"));
@@ -169,6 +197,8 @@ impl Settings {
             accounts,
             cors,
             limits,
+            infomaniak,
+            service_keys,
             warnings,
         })
     }
@@ -206,10 +236,24 @@ fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     let days = reader.number("REFRESH_TOKEN_EXPIRE_DAYS", 30, 1..=400);
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
+        magic_link_signup: reader.flag("MAGIC_LINK_ALLOW_SIGNUP", false),
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
             refresh: Duration::from_secs(days * 24 * 60 * 60),
         },
+    }
+}
+
+/// Id and secret belong together; one without the other leaves the provider unconfigured.
+fn infomaniak(reader: &mut Reader<'_>) -> InfomaniakSettings {
+    let id = reader.optional("INFOMANIAK_CLIENT_ID", |id| Ok(id.to_owned()));
+    let secret = reader.optional("INFOMANIAK_CLIENT_SECRET", |secret| Ok(secret.to_owned()));
+    let issuer = String::from("https://login.infomaniak.com");
+    InfomaniakSettings {
+        client: id.zip(secret),
+        issuer: reader.parsed_or("INFOMANIAK_ISSUER", issuer, Registration::parse_issuer),
+        trust_email: reader.flag("INFOMANIAK_TRUST_EMAIL", false),
+        patience: oidc::PATIENCE,
     }
 }
 

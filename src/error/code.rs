@@ -41,6 +41,8 @@ catalogue! {
     EmailUnconfirmed = "AUTH_007", FORBIDDEN, "Please confirm your email address first.";
     AccountDisabled = "AUTH_008", FORBIDDEN, "This account is disabled.";
     RegistrationClosed = "AUTH_011", FORBIDDEN, "Registration is closed.";
+    SignInExpired = "AUTH_013", BAD_REQUEST, "The sign-in request has expired.";
+    SignInIncomplete = "AUTH_014", BAD_REQUEST, "Sign-in with Infomaniak was not completed.";
     ForeignPage = "AUTH_015", FORBIDDEN, "The request did not come from an allowed page.";
     Invalid = "VAL_001", UNPROCESSABLE_ENTITY, "Request validation failed.";
     WeakPassword = "VAL_002", UNPROCESSABLE_ENTITY, "The password does not meet the policy.";
@@ -51,6 +53,8 @@ catalogue! {
     NotFound = "RES_001", NOT_FOUND, "Not found.";
     MethodNotAllowed = "RES_003", METHOD_NOT_ALLOWED, "Method not allowed.";
     RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
+    ProviderUnreachable = "EXT_001", BAD_GATEWAY, "The identity provider is not reachable.";
+    ProviderUnconfigured = "EXT_002", SERVICE_UNAVAILABLE, "Sign-in with Infomaniak is not configured.";
     Internal = "SYS_001", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     Unavailable = "SYS_002", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }

@@ -12,8 +12,12 @@ pub enum Rule {
     Bucket(Bucket),
     /// A live session.
     Bearer,
+    /// A key of a sibling service.
+    ServiceKey,
     /// A JSON body.
     Body,
+    /// A posted form.
+    Form,
     /// A query string that is validated.
     Query,
 }

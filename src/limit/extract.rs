@@ -3,7 +3,8 @@
 
 use std::marker::PhantomData;
 
-use axum::extract::{FromRef, FromRequest, MatchedPath, Request};
+use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
+use http::{Extensions, request::Parts};
 
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
 use crate::{
@@ -60,7 +61,7 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
-        visit.charge(&limiter, Charge::auth_email(M::SCOPE, body.mailbox())).await?;
+        visit.charge(&limiter, &[Charge::auth_email(M::SCOPE, body.mailbox())]).await?;
         Ok(Self(Admission::granted(), body))
     }
 }
@@ -77,16 +78,41 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
     }
 }
 
+/// The proof that the path was charged for, on a route without a JSON body. It stands in front of what reads the
+/// query, so that a faulty query is charged for too.
+#[derive(Debug)]
+pub struct Charged(pub Admission<PerPath>);
+
+impl<S> FromRequestParts<S> for Charged
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let visit = Visit::of(&parts.extensions)?;
+        visit.charge(&Limiter::from_ref(state), &[Charge::auth(visit.route(), &visit.client)]).await?;
+        Ok(Self(Admission::granted()))
+    }
+}
+
+impl Describe for Charged {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bucket(Bucket::Auth));
+    }
+}
+
 /// Who asks for what, as the corridor and the router noted it.
-struct Visit {
+pub(crate) struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
 }
 
 impl Visit {
-    fn of(request: &Request) -> Result<Self, ApiError> {
-        let extensions = request.extensions();
+    /// Reads what was noted.
+    pub(crate) fn of(extensions: &Extensions) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
@@ -95,8 +121,19 @@ impl Visit {
         })
     }
 
-    async fn charge(&self, limiter: &Limiter, charge: Charge) -> Result<(), ApiError> {
-        match limiter.decide(&[charge], &self.client, self.route.as_str(), &self.attempt).await {
+    /// The matched template.
+    pub(crate) fn route(&self) -> &str {
+        self.route.as_str()
+    }
+
+    /// Whose request it is.
+    pub(crate) const fn client(&self) -> &ClientIp {
+        &self.client
+    }
+
+    /// Charges in order until one bucket refuses.
+    pub(crate) async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
+        match limiter.decide(charges, &self.client, self.route(), &self.attempt).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(ApiError::rate_limited(refusal.sentence(), refusal.retry_after())),
         }
@@ -104,8 +141,8 @@ impl Visit {
 }
 
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {
-    let visit = Visit::of(&request)?;
+    let visit = Visit::of(request.extensions())?;
     let decoded = json::decode(request).await?;
-    visit.charge(limiter, Charge::auth(visit.route.as_str(), &visit.client)).await?;
+    visit.charge(limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
     Ok((visit, json::read(decoded)?))
 }

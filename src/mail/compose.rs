@@ -56,6 +56,7 @@ impl Composer {
                     product: self.from.product(),
                     links,
                     lifetime: lifetime.as_deref(),
+                    code: letter.code(),
                 },
             )
             .map_err(|error| Fault::defect(format!("a mail template failed: {error:#}")))?;

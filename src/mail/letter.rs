@@ -36,13 +36,25 @@ pub enum Letter {
     SetPassword { link: String, valid_for: Duration },
     /// Lets the owner replace a forgotten password.
     ResetPassword { link: String },
+    /// Lets the owner of the mailbox sign in, by the link here or by the code where the request was made.
+    MagicLink { link: String, code: String, request: Request },
     /// Tells the owner that somebody tried to register the address again. Carries no token.
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
     PasswordChanged,
 }
 
+/// From where a letter was asked for, so that its reader can tell an own request from a stranger's.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub address: String,
+    /// Browser and system in words of ours, never what the client sent.
+    pub device: Option<String>,
+}
+
 impl Letter {
+    /// How long the link and the code of a [`Letter::MagicLink`] live (surface 2.7).
+    pub const MAGIC_LINK_LIFETIME: Duration = Duration::from_secs(15 * 60);
     /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
     pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
@@ -54,6 +66,7 @@ impl Letter {
             Self::VerifyEmail { .. } => "verify_email",
             Self::SetPassword { .. } => "set_password",
             Self::ResetPassword { .. } => "reset_password",
+            Self::MagicLink { .. } => "magic_link",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
         }
@@ -62,9 +75,10 @@ impl Letter {
     /// The links, the one behind the button first.
     pub(super) fn links(&self) -> [Option<&str>; 2] {
         match self {
-            Self::VerifyEmail { link } | Self::SetPassword { link, .. } | Self::ResetPassword { link } => {
-                [Some(link), None]
-            }
+            Self::VerifyEmail { link }
+            | Self::SetPassword { link, .. }
+            | Self::ResetPassword { link }
+            | Self::MagicLink { link, .. } => [Some(link), None],
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
             Self::PasswordChanged => [None, None],
         }
@@ -76,7 +90,20 @@ impl Letter {
             Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
             Self::SetPassword { valid_for, .. } => Some(*valid_for),
             Self::ResetPassword { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
+            Self::MagicLink { .. } => Some(Self::MAGIC_LINK_LIFETIME),
             Self::AccountExists { .. } | Self::PasswordChanged => None,
+        }
+    }
+
+    /// The code beside the link, and from where both were asked for.
+    pub(super) fn code(&self) -> Option<(&str, &Request)> {
+        match self {
+            Self::MagicLink { code, request, .. } => Some((code, request)),
+            Self::VerifyEmail { .. }
+            | Self::SetPassword { .. }
+            | Self::ResetPassword { .. }
+            | Self::AccountExists { .. }
+            | Self::PasswordChanged => None,
         }
     }
 }

@@ -34,7 +34,7 @@ impl Policy {
     }
 
     /// Whether a request that is authenticated by cookie comes from an allowed page. Without an `Origin` it is no page's script.
-    pub(super) fn admits(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
         match headers.get(header::ORIGIN) {
             None => true,
             Some(origin) => self.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
@@ -43,13 +43,18 @@ impl Policy {
 }
 
 /// The refresh token that the browser sent along.
-pub(super) fn presented(headers: &HeaderMap) -> Option<Plain> {
+pub(crate) fn presented(headers: &HeaderMap) -> Option<Plain> {
+    named(headers, NAME)
+}
+
+/// The secret in a cookie, when the browser sent one that is not empty.
+pub(crate) fn named(headers: &HeaderMap, wanted: &str) -> Option<Plain> {
     headers
         .get_all(header::COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .find(|(name, value)| *name == NAME && !value.is_empty())
+        .find(|(name, value)| *name == wanted && !value.is_empty())
         .map(|(_, value)| Plain::presented(value.to_owned()))
 }

@@ -1,12 +1,12 @@
 //! Who is calling: a live session, or no entry. Absent is not the same as invalid.
 
 use axum::extract::{FromRef, FromRequestParts};
-use http::{HeaderMap, header, request::Parts};
+use http::{header, request::Parts};
 
 use super::{Proven, Sessions, Visitor, store, token::TokenError};
 use crate::{
     error::{ApiError, ErrorCode},
-    extract::{Describe, Rule},
+    extract::{Describe, Rule, bearer::bearer},
     limit::ClientIp,
 };
 
@@ -43,13 +43,6 @@ impl Describe for CurrentSession {
     fn describe(rules: &mut Vec<Rule>) {
         rules.push(Rule::Bearer);
     }
-}
-
-/// The token of an `Authorization: Bearer` header; `None` when there is no such header. An empty or foreign scheme is absent too.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
-    let (scheme, token) = value.split_once(' ')?;
-    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim()).filter(|token| !token.is_empty())
 }
 
 impl<S: Sync> FromRequestParts<S> for Visitor {

@@ -4,12 +4,15 @@
 pub mod cookie;
 pub mod extract;
 mod open;
+mod prove;
+mod recognise;
 mod refresh;
 mod revoke;
 pub mod routes;
 mod signature;
 mod store;
 pub mod token;
+pub mod ws_ticket;
 
 use std::{sync::Arc, time::Duration};
 
@@ -22,6 +25,7 @@ pub use self::{
     routes::TokenResponse,
     store::sweep,
     token::Signer,
+    ws_ticket::SocketTickets,
 };
 use crate::{account::Account, clock::Clock, secret::Entropy, store::Database};
 
@@ -30,6 +34,9 @@ use crate::{account::Account, clock::Clock, secret::Entropy, store::Database};
 pub enum SignedInBy {
     Password,
     SetPasswordLink,
+    MagicLink,
+    Infomaniak,
+    Cli,
     DevLogin,
 }
 
@@ -39,6 +46,9 @@ impl SignedInBy {
         match self {
             Self::Password => "password",
             Self::SetPasswordLink => "set_password",
+            Self::MagicLink => "magic_link",
+            Self::Infomaniak => "infomaniak",
+            Self::Cli => "cli",
             Self::DevLogin => "dev_login",
         }
     }

@@ -32,6 +32,9 @@ struct TokenBody {
     token_type: &'static str,
     expires_in: u64,
     user: User,
+    /// Present in the answer of `verify-magic-link` alone, there also when it is null.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirect_to: Option<Option<String>>,
 }
 
 impl TokenResponse {
@@ -45,8 +48,16 @@ impl TokenResponse {
                 token_type: "bearer",
                 expires_in: sessions.access_seconds(),
                 user: opened.account.view(),
+                redirect_to: None,
             },
         }
+    }
+
+    /// The same answer, which also says where the person wanted to go.
+    #[must_use]
+    pub fn leading_to(mut self, redirect_to: Option<String>) -> Self {
+        self.body.redirect_to = Some(redirect_to);
+        self
     }
 }
 

@@ -1,6 +1,7 @@
 //! Valid once and not for long: every mailed link and every hand-off is a row of one table, found by the SHA-256 of
 //! its secret and claimed by one statement. It knows nothing of what a ticket is good for beyond its purpose.
 
+mod code;
 mod store;
 
 use std::time::Duration;
@@ -13,8 +14,15 @@ use crate::{
     store::{Fault, Tx},
 };
 
-pub use self::store::{Live, claim, delete_all, delete_others, find_live, find_used, sweep};
+pub use self::{
+    code::Code,
+    store::{
+        Claimed, Live, claim, claim_sign_in, claim_whole, delete_all, delete_mailed_to, delete_others, find_live,
+        find_used, sweep,
+    },
+};
 
+const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -28,6 +36,11 @@ pub enum Purpose {
     VerifyEmail,
     SetPassword,
     PasswordReset,
+    MagicLink,
+    OidcState,
+    OidcHandoff,
+    Cli,
+    WsTicket,
 }
 
 impl Purpose {
@@ -37,6 +50,11 @@ impl Purpose {
             Self::VerifyEmail => "verify_email",
             Self::SetPassword => "set_password",
             Self::PasswordReset => "password_reset",
+            Self::MagicLink => "magic_link",
+            Self::OidcState => "oidc_state",
+            Self::OidcHandoff => "oidc_handoff",
+            Self::Cli => "cli",
+            Self::WsTicket => "ws_ticket",
         }
     }
 
@@ -45,6 +63,9 @@ impl Purpose {
         match self {
             Self::VerifyEmail | Self::SetPassword => DAY,
             Self::PasswordReset => HOUR,
+            Self::MagicLink => Duration::from_secs(15 * 60),
+            Self::OidcState => Duration::from_secs(10 * 60),
+            Self::OidcHandoff | Self::Cli | Self::WsTicket => MINUTE,
         }
     }
 }
@@ -56,6 +77,17 @@ pub struct Issued {
     pub secret: Plain,
     /// `false` for a decoy: nothing will accept the secret, and the mail must not be sent.
     pub live: bool,
+}
+
+/// For whom a ticket is mailed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The owner of an account.
+    Account(Uuid),
+    /// Somebody who gets an account by redeeming it.
+    Newcomer,
+    /// Nobody: a decoy is written.
+    Nobody,
 }
 
 /// Issues tickets.
@@ -93,5 +125,64 @@ impl Tickets {
         )
         .await?;
         Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that is mailed to `mailbox` for `holder`, with the same limit and the same decoys.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_to_mailbox(
+        &self,
+        tx: &mut Tx,
+        purpose: Purpose,
+        mailbox: &str,
+        holder: Holder,
+        particulars: &str,
+    ) -> Result<Issued, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let user = match holder {
+            Holder::Account(id) => Some(id),
+            Holder::Newcomer | Holder::Nobody => None,
+        };
+        let asked = user.unwrap_or_else(|| self.entropy.uuid());
+        let held = store::count_live_locked(tx, asked, purpose, now).await?
+            + store::count_mailed_to(tx, mailbox, purpose, now).await?;
+        let live = holder != Holder::Nobody && held < LIVE_MAILED_LIMIT;
+        let new = store::New {
+            purpose: if live { purpose.name() } else { "decoy" },
+            user: user.filter(|_| live),
+            mailbox: (live && holder == Holder::Newcomer).then_some(mailbox),
+            particulars: Some(particulars),
+            now,
+            expires: now + purpose.lifetime(),
+        };
+        store::insert_whole(tx, &secret.hash(), &new).await?;
+        Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that is handed over at once, in any number.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue(
+        &self,
+        tx: &mut Tx,
+        purpose: Purpose,
+        user: Option<Uuid>,
+        particulars: &str,
+    ) -> Result<Plain, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let new = store::New {
+            purpose: purpose.name(),
+            user,
+            mailbox: None,
+            particulars: Some(particulars),
+            now,
+            expires: now + purpose.lifetime(),
+        };
+        store::insert_whole(tx, &secret.hash(), &new).await?;
+        Ok(secret)
     }
 }
