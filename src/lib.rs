@@ -16,6 +16,7 @@ pub mod magic_link;
 pub mod oidc;
 pub mod password;
 pub mod profile;
+pub mod screens;
 
 pub mod session;
 

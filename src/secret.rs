@@ -50,12 +50,9 @@ impl Entropy {
     ///
     /// # Panics
     /// When the operating system has no randomness to give: nothing that needs a secret can go on.
-    #[expect(clippy::panic, reason = "a process without randomness must not issue anything; the corridor answers 500")]
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut buffer = [0; N];
-        if !self.0.fill(&mut buffer) {
-            panic!("the operating system's random generator failed");
-        }
+        assert!(self.0.fill(&mut buffer), "the operating system's random generator failed");
         buffer
     }
 
@@ -185,7 +182,13 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
 /// A short, stable name for a mailbox in logs: the first 16 hexadecimal digits of its SHA-256.
 pub fn fingerprint(mailbox: &str) -> String {
     let digest = digest::digest(&digest::SHA256, mailbox.as_bytes());
-    digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    short_hex(digest.as_ref())
+}
+
+/// The first eight bytes as 16 hexadecimal digits; a name, not a proof.
+pub fn short_hex(bytes: &[u8]) -> String {
+    let first = bytes.iter().take(8).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    format!("{first:016x}")
 }
 
 /// Sealing for text that must rest in the database and be read again: AES-256-GCM, fresh nonce in front.

@@ -142,7 +142,8 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (router, routes) = router::build(state, settings.environment).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) =
+            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
@@ -158,7 +159,7 @@ impl App {
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self { house: House::new(corridor, router), routes, db, courier, limiter, passwords, clock })
+        Ok(Self { house: House::new(corridor, rooms), routes, db, courier, limiter, passwords, clock })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.

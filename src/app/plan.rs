@@ -73,9 +73,15 @@ pub struct Plan<S> {
     methods: BTreeMap<&'static str, MethodRouter<S>>,
 }
 
-impl<S: Clone + Send + Sync + 'static> Plan<S> {
-    pub const fn new() -> Self {
+impl<S> Default for Plan<S> {
+    fn default() -> Self {
         Self { routes: Vec::new(), methods: BTreeMap::new() }
+    }
+}
+
+impl<S: Clone + Send + Sync + 'static> Plan<S> {
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// A route that its handler's parameters guard.
@@ -141,15 +147,16 @@ impl<S> fmt::Debug for Plan<S> {
     }
 }
 
-/// Adds the refusal of every other method. HEAD must not run a GET handler under `/api`: it would spend a single-use state.
+/// Adds the refusal of every other method. HEAD must not run a GET handler under `/api`: it would spend a single-use
+/// state. Health routes and pages answer it.
 fn closed<S>(methods: MethodRouter<S>, path: &'static str, routes: &[Planned]) -> MethodRouter<S>
 where
     S: Clone + Send + Sync + 'static,
 {
     let mut names: Vec<&str> =
         routes.iter().filter(|route| route.path == path).map(|route| route.verb.name()).collect();
-    let answers_head = path.ends_with("/health") || path.ends_with("/health/detailed");
-    if answers_head {
+    let answers_head = !path.starts_with("/api/") || path.starts_with("/api/health");
+    if names.contains(&"GET") && answers_head {
         names.push("HEAD");
     }
     let allow = HeaderValue::from_str(&names.join(", ")).unwrap_or(HeaderValue::from_static(""));

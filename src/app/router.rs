@@ -8,17 +8,22 @@ use super::{
 };
 use crate::{
     cli_login::routes as cli_login, config::Environment, health::routes as health, magic_link::routes as magic_link,
-    oidc::routes as oidc, password::routes as password, profile::routes as profile, session::routes as session,
-    session::ws_ticket::routes as ws_ticket,
+    oidc::routes as oidc, password::routes as password, profile::routes as profile, screens,
+    session::routes as session, session::ws_ticket::routes as ws_ticket,
 };
 
+const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
 /// Every route of the service.
 ///
 /// # Errors
 /// Every route that nothing guards.
-pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<Planned>), Vec<String>> {
+pub fn build(
+    state: AppState,
+    environment: Environment,
+    screens_shown: bool,
+) -> Result<(Router, Vec<Planned>), Vec<String>> {
     use Verb::{Get, Patch, Post};
 
     let mut plan = Plan::new()
@@ -45,6 +50,12 @@ pub fn build(state: AppState, environment: Environment) -> Result<(Router, Vec<P
         .on(Post, "/api/auth/cli-login", cli_login::answer)
         .on(Get, "/api/auth/infomaniak/start", oidc::start)
         .on(Get, "/api/auth/infomaniak/callback", oidc::callback);
+    if screens_shown {
+        let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
+        for (path, file) in files {
+            plan = plan.open(Get, path, move || std::future::ready(screens::routes::answer(file)), PAGES);
+        }
+    }
     if environment == Environment::Development {
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");

@@ -7,10 +7,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{clock::Clock, mail::Courier, session, store::Database, ticket};
 
 /// How often.
-const EVERY: Duration = Duration::from_secs(10 * 60);
+const EVERY: Duration = Duration::from_mins(10);
 
 /// How long an ended session stays, for its owner to see and for support to explain.
-const SESSION_KEPT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const SESSION_KEPT: Duration = Duration::from_hours(7 * 24);
 
 pub(super) async fn run(db: Database, courier: Arc<Courier>, clock: Clock, ending: CancellationToken) {
     while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {

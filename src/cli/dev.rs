@@ -21,15 +21,19 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     let entropy = Entropy::system();
     let key =
         secret_key(Path::new(FOLDER), &entropy).map_err(|error| one(format!("./{FOLDER} cannot be used: {error}")))?;
+    let port = variables.get("LISTEN_ADDR").and_then(|it| it.rsplit_once(':')).map_or("8020", |(_, port)| port);
+    let home = format!("http://localhost:{port}");
+    let origins = format!("{home},http://localhost:3000,http://localhost:5173");
     for (name, value) in [
         ("SECRET_KEY", key.as_str()),
         ("ENVIRONMENT", "development"),
+        ("HOSTED_SCREENS", "true"),
         ("DATABASE_URL", "sqlite://data/labs-auth.db"),
         ("MAIL_URL", "file://data/mail"),
         ("MAIL_FROM", "Labs <labs@labs.localhost>"),
-        ("FRONTEND_URL", "http://localhost:8020"),
-        ("API_BASE_URL", "http://localhost:8020"),
-        ("CORS_ORIGINS", "http://localhost:8020,http://localhost:3000,http://localhost:5173"),
+        ("FRONTEND_URL", &home),
+        ("API_BASE_URL", &home),
+        ("CORS_ORIGINS", &origins),
     ] {
         variables.set_default(name, value);
     }
@@ -41,7 +45,7 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     seed_admin(&app, &entropy).await.map_err(|fault| one(fault.for_log().to_owned()))?;
     let listener =
         Listener::bind(&listen).await.map_err(|error| one(format!("LISTEN_ADDR cannot be bound: {error}")))?;
-    greet(&listener.address());
+    greet(&home);
     app.serve(listener, stop).await;
     Ok(())
 }
@@ -87,16 +91,17 @@ async fn seed_admin(app: &App, entropy: &Entropy) -> Result<(), Fault> {
     tx.commit().await
 }
 
-fn greet(address: &str) {
+fn greet(home: &str) {
     println!(
         "
   labs-auth, development mode
 
-    API          http://{address}/api/auth
-    Health       http://{address}/health/detailed
+    Screens      {home}/login, /register, …
+    API          {home}/api/auth
+    Health       {home}/health/detailed
     Mails        ./{FOLDER}/mail (their links are printed here)
     Database     ./{FOLDER}/labs-auth.db
-    Admin        {ADMIN}, signed in by: curl -X POST http://{address}/api/auth/dev-login
+    Admin        {ADMIN}, signed in by: curl -X POST {home}/api/auth/dev-login
 
   Stop with Ctrl-C.
 "

@@ -73,6 +73,8 @@ pub struct ServerSettings {
     pub listen: ListenAddress,
     /// Host names that are served; empty: any.
     pub allowed_hosts: Vec<String>,
+    /// Whether the hosted screens are served.
+    pub screens: bool,
 }
 
 /// A TCP address or a Unix socket.
@@ -171,6 +173,7 @@ impl Settings {
         let server = ServerSettings {
             listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
             allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
+            screens: reader.flag("HOSTED_SCREENS", false),
         };
         let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);
         let current = reader.required("SECRET_KEY", SecretKey::parse);

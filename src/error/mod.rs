@@ -19,7 +19,10 @@ const ABSENT_PART_WAIT: Duration = Duration::from_secs(5);
 
 /// A refusal on its way to the client.
 #[derive(Clone, Debug)]
-pub struct ApiError {
+pub struct ApiError(Box<Refusal>);
+
+#[derive(Clone, Debug)]
+struct Refusal {
     code: ErrorCode,
     sentence: &'static str,
     details: Details,
@@ -76,8 +79,8 @@ impl fmt::Debug for Cause {
 
 impl ApiError {
     /// A refusal with the code's own sentence.
-    pub const fn new(code: ErrorCode) -> Self {
-        Self {
+    pub fn new(code: ErrorCode) -> Self {
+        Self(Box::new(Refusal {
             code,
             sentence: code.sentence(),
             details: Details::None,
@@ -88,17 +91,17 @@ impl ApiError {
             allow: None,
             cookie: None,
             flood: false,
-        }
+        }))
     }
 
     /// 422 with one entry for each fault.
     pub fn invalid(faults: Vec<FieldFault>) -> Self {
-        Self { details: Details::Fields(faults), ..Self::new(ErrorCode::Invalid) }
+        Self::new(ErrorCode::Invalid).with(|it| it.details = Details::Fields(faults))
     }
 
     /// 422: the password breaks the policy for these reasons.
     pub fn weak_password(reasons: Vec<&'static str>) -> Self {
-        Self { details: Details::Reasons(reasons), ..Self::new(ErrorCode::WeakPassword) }
+        Self::new(ErrorCode::WeakPassword).with(|it| it.details = Details::Reasons(reasons))
     }
 
     /// 500: a defect. The cause reaches the log, never the client.
@@ -113,103 +116,103 @@ impl ApiError {
 
     /// 429 of a per-path, per-mailbox or hourly bucket.
     pub fn rate_limited(sentence: &'static str, retry_after: RetryAfter) -> Self {
-        Self { sentence, ..Self::new(ErrorCode::RateLimited).retry_after(retry_after) }
+        Self::new(ErrorCode::RateLimited).retry_after(retry_after).with(|it| it.sentence = sentence)
     }
 
     /// 429 of the volumetric limiter, which has a shape of its own.
     pub fn flooded(retry_after: RetryAfter) -> Self {
-        Self { flood: true, ..Self::new(ErrorCode::RateLimited).retry_after(retry_after) }
+        Self::new(ErrorCode::RateLimited).retry_after(retry_after).with(|it| it.flood = true)
     }
 
     /// 405 with the methods that the path does take.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
-        Self { allow: Some(allow), ..Self::new(ErrorCode::MethodNotAllowed) }
+        Self::new(ErrorCode::MethodNotAllowed).with(|it| it.allow = Some(allow))
     }
 
     /// Adds what the log should say.
     #[must_use]
-    pub fn because(mut self, cause: impl fmt::Display) -> Self {
-        self.cause = Some(Cause(cause.to_string().into()));
-        self
+    pub fn because(self, cause: impl fmt::Display) -> Self {
+        self.with(|it| it.cause = Some(Cause(cause.to_string().into())))
     }
 
     /// Adds a wait, shown as `Retry-After`.
     #[must_use]
-    pub const fn retry_after(mut self, wait: RetryAfter) -> Self {
-        self.retry_after = Some(wait);
-        self
+    pub fn retry_after(self, wait: RetryAfter) -> Self {
+        self.with(|it| it.retry_after = Some(wait))
     }
 
     /// Adds `WWW-Authenticate: Bearer`.
     #[must_use]
-    pub const fn with_challenge(mut self) -> Self {
-        self.challenge = true;
-        self
+    pub fn with_challenge(self) -> Self {
+        self.with(|it| it.challenge = true)
     }
 
     /// Closes the connection after the answer: the rest of the request is not wanted.
     #[must_use]
-    pub const fn closing(mut self) -> Self {
-        self.close = true;
-        self
+    pub fn closing(self) -> Self {
+        self.with(|it| it.close = true)
     }
 
     /// Adds a `Set-Cookie`, to clear what was refused.
     #[must_use]
-    pub fn with_cookie(mut self, cookie: HeaderValue) -> Self {
-        self.cookie = Some(cookie);
+    pub fn with_cookie(self, cookie: HeaderValue) -> Self {
+        self.with(|it| it.cookie = Some(cookie))
+    }
+
+    fn with(mut self, change: impl FnOnce(&mut Refusal)) -> Self {
+        change(&mut self.0);
         self
     }
 
     /// The code of the catalogue.
     pub const fn code(&self) -> ErrorCode {
-        self.code
+        self.0.code
     }
 
     /// The sentence for the client.
     pub const fn sentence(&self) -> &'static str {
-        self.sentence
+        self.0.sentence
     }
 
     /// What stands under `details`.
     pub const fn details(&self) -> &Details {
-        &self.details
+        &self.0.details
     }
 
     /// What the log should say.
     pub const fn cause(&self) -> Option<&Cause> {
-        self.cause.as_ref()
+        self.0.cause.as_ref()
     }
 
     /// The wait that is shown to the client.
     pub const fn wait(&self) -> Option<RetryAfter> {
-        self.retry_after
+        self.0.retry_after
     }
 
     /// Whether this is the volumetric refusal.
     pub const fn is_flood(&self) -> bool {
-        self.flood
+        self.0.flood
     }
 }
 
 impl IntoResponse for ApiError {
     /// A response without a body: status, headers and the error itself as an extension. The corridor writes the body.
     fn into_response(self) -> Response {
-        let mut response = self.code.status().into_response();
+        let mut response = self.0.code.status().into_response();
         let headers = response.headers_mut();
-        if let Some(wait) = self.retry_after {
+        if let Some(wait) = self.0.retry_after {
             headers.insert(http::header::RETRY_AFTER, wait.header());
         }
-        if self.challenge {
+        if self.0.challenge {
             headers.insert(http::header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
-        if self.close {
+        if self.0.close {
             headers.insert(http::header::CONNECTION, HeaderValue::from_static("close"));
         }
-        if let Some(allow) = &self.allow {
+        if let Some(allow) = &self.0.allow {
             headers.insert(http::header::ALLOW, allow.clone());
         }
-        if let Some(cookie) = &self.cookie {
+        if let Some(cookie) = &self.0.cookie {
             headers.append(http::header::SET_COOKIE, cookie.clone());
         }
         response.extensions_mut().insert(self);

@@ -124,10 +124,9 @@ fn wire(url: &Url, local: bool) -> Result<Wire, String> {
     match (url.scheme(), wish.as_deref()) {
         ("smtps", None | Some("required")) => Ok(Wire::Tls),
         ("smtps", Some(_)) => Err(String::from("smtps:// always uses TLS; remove ?tls")),
-        (_, Some("required")) => Ok(Wire::StartTls),
         (_, Some("none")) => Ok(Wire::Clear),
         (_, None) if local => Ok(Wire::Clear),
-        (_, None) => Ok(Wire::StartTls),
+        (_, None | Some("required")) => Ok(Wire::StartTls),
         (_, Some(_)) => Err(String::from("tls must be required or none: anything between can be stripped on the way")),
     }
 }

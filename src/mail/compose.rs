@@ -73,6 +73,7 @@ impl Composer {
         let message = String::from_utf8(message.formatted())
             .ok()
             .filter(|message| message.is_ascii())
+            .map(|message| folded(&message))
             .ok_or_else(|| Fault::defect("a composed mail is not ASCII"))?;
         let link = links[0].map(str::to_owned);
         Ok(Parcel { to: recipient, subject: wording.subject, link, message })
@@ -94,6 +95,13 @@ impl Composer {
 
 fn part(kind: ContentType, body: String) -> SinglePart {
     SinglePart::builder().header(kind).body(body)
+}
+
+/// The message with a fold between an encoded name and its address: the builder leaves the address on the name's line,
+/// which may be longer than the 76 characters that RFC 2047 allows there.
+fn folded(message: &str) -> String {
+    let (headers, body) = message.split_once("\r\n\r\n").unwrap_or((message, ""));
+    format!("{}\r\n\r\n{body}", headers.replace("?= <", "?=\r\n <"))
 }
 
 /// A typed name as one line of text of bounded length, or `None` when nothing is left of it. Line breaks end headers;

@@ -15,27 +15,24 @@ use uuid::Uuid;
 
 use super::{
     report::{MailReport, Outlook},
-    settings::MailSettings,
+    settings::{MailSettings, Patience},
     store,
     transport::Transport,
 };
 use crate::{
     clock::{Clock, Timestamp},
     secret::Seal,
-    store::{Database, Fault},
+    store::{Database, Fault, PING_DEADLINE},
 };
 
 /// Mails in delivery at once.
 const LANES: usize = 4;
 
 /// How long a mail that was given up is kept for the operator.
-const DEAD_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const DEAD_KEPT: Duration = Duration::from_hours(30 * 24);
 
 /// How often the outbox is looked at when nobody rings.
 const ROUND_EVERY: Duration = Duration::from_secs(5);
-
-/// How long the last round may take once the process is to end.
-const LAST_ROUND: Duration = Duration::from_secs(10);
 
 /// Delivers mails.
 pub struct Courier {
@@ -43,7 +40,7 @@ pub struct Courier {
     pub(super) seal: Seal,
     pub(super) clock: Clock,
     pub(super) transport: Transport,
-    pub(super) longest_delivery: Duration,
+    pub(super) patience: Patience,
     pub(super) announce_links: bool,
     bell: Arc<Notify>,
     pub(super) outlook: Outlook,
@@ -67,7 +64,7 @@ impl Courier {
             seal,
             clock,
             transport,
-            longest_delivery: settings.patience.mail,
+            patience: settings.patience,
             announce_links: settings.announce_links,
             bell,
             outlook: Outlook::new(settings.transport.name()),
@@ -89,22 +86,25 @@ impl Courier {
     /// so one that hangs holds up no other. At the end every lane makes a last round, bounded, so that a mail whose
     /// request was just answered still leaves; what could not be finished is given back.
     pub async fn run(&self, cancel: CancellationToken) {
-        join_all((0..LANES).map(|_| self.lane_until(&cancel))).await;
+        let overdue = async {
+            cancel.cancelled().await;
+            tokio::time::sleep(self.patience.parting).await;
+        };
+        tokio::select! {
+            _ = join_all((0..LANES).map(|_| self.lane_until(&cancel))) => {}
+            () = overdue => {}
+        }
         self.let_go().await;
     }
 
     async fn lane_until(&self, cancel: &CancellationToken) {
         loop {
-            let round = self.lane();
-            tokio::pin!(round);
-            let outcome = tokio::select! {
-                outcome = &mut round => Some(outcome),
-                () = cancel.cancelled() => tokio::time::timeout(LAST_ROUND, &mut round).await.ok(),
-            };
-            if let Some(Err(fault)) = outcome {
+            // Asked before the round: a round that began earlier may have missed the last mails.
+            let last = cancel.is_cancelled();
+            if let Err(fault) = self.lane().await {
                 tracing::warn!(cause = fault.for_log(), "the outbox could not be read or written");
             }
-            if cancel.is_cancelled() {
+            if last {
                 break;
             }
             tokio::select! {
@@ -137,9 +137,9 @@ impl Courier {
         outcome
     }
 
-    /// What the health route shows. When the database does not answer, the figures are the last known ones.
+    /// What the health route shows. When the database does not answer in time, the figures are the last known ones.
     pub async fn report(&self) -> MailReport {
-        if let Ok(figures) = store::figures(&self.db).await {
+        if let Ok(Ok(figures)) = tokio::time::timeout(PING_DEADLINE, store::figures(&self.db)).await {
             let now = self.clock.now();
             let oldest = figures.oldest.map_or(0, |oldest| now.since(oldest).as_secs());
             self.outlook.count(figures.queued.unsigned_abs(), figures.dead.unsigned_abs(), oldest);

@@ -56,9 +56,9 @@ impl Letter {
     /// How long the link and the code of a [`Letter::MagicLink`] live (surface 2.7).
     pub const MAGIC_LINK_LIFETIME: Duration = Duration::from_secs(15 * 60);
     /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
-    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+    pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
-    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_secs(60 * 60);
+    pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_hours(1);
 
     /// The letter's name in the outbox, in the log and among the templates.
     pub const fn kind(&self) -> &'static str {

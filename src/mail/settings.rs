@@ -39,6 +39,8 @@ pub struct Patience {
     pub message: Duration,
     /// One mail, from connecting to the last answer.
     pub mail: Duration,
+    /// All that is still under way once the process is to end.
+    pub parting: Duration,
 }
 
 impl Default for Patience {
@@ -47,7 +49,8 @@ impl Default for Patience {
             connect: Duration::from_secs(15),
             command: Duration::from_secs(15),
             message: Duration::from_secs(40),
-            mail: Duration::from_secs(60),
+            mail: Duration::from_mins(1),
+            parting: Duration::from_secs(10),
         }
     }
 }

@@ -16,21 +16,21 @@ use crate::{
 };
 
 /// What a lease holds beyond the longest delivery: time to settle, and for clocks of other processes to differ.
-const LEASE_MARGIN: Duration = Duration::from_secs(60);
+const LEASE_MARGIN: Duration = Duration::from_mins(1);
 
 /// The wait after the first failure; it doubles up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_secs(1);
-const LONGEST_WAIT: Duration = Duration::from_secs(10 * 60);
+const LONGEST_WAIT: Duration = Duration::from_mins(10);
 
 /// How long a mail is tried.
-const PERSISTENCE: Duration = Duration::from_secs(24 * 60 * 60);
+const PERSISTENCE: Duration = Duration::from_hours(24);
 
 impl Courier {
     /// Takes the mail that has been due longest, under a lease.
     pub(super) async fn claim(&self) -> Result<Option<Held>, Fault> {
         let _turn = self.claiming.lock().await;
         let now = self.clock.now();
-        let until = now + self.longest_delivery + LEASE_MARGIN;
+        let until = now + self.patience.mail + LEASE_MARGIN;
         let mail = retrying(|| store::claim(&self.db, now, until)).await?;
         if let Some(mail) = &mail {
             self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).insert(mail.id, mail.leased_until);
@@ -59,7 +59,7 @@ impl Courier {
             self.bury(&mail, "it cannot be opened with the present keys").await?;
             return Ok(false);
         };
-        let attempt = tokio::time::timeout(self.longest_delivery, self.transport.deliver(&mail, &parcel)).await;
+        let attempt = tokio::time::timeout(self.patience.mail, self.transport.deliver(&mail, &parcel)).await;
         let outcome = attempt.unwrap_or_else(|_| Err(Failure::postponed("delivery", "took too long in all")));
         // From here on the mail is settled; a lease given back now could only send it twice.
         self.put_down(&mail);

@@ -55,7 +55,7 @@ pub(super) async fn insert(tx: &mut Tx, id: Uuid, mail: &Posted<'_>, now: Timest
     .map(|_| ())
 }
 
-/// Takes the mail that has been due longest, until `until`. The conditions stand twice: PostgreSQL re-reads a row that another
+/// Takes the mail that has been due longest, until `until`. The conditions stand twice: `PostgreSQL` re-reads a row that another
 /// process changed meanwhile against the outer ones only.
 pub(super) async fn claim(db: &Database, now: Timestamp, until: Timestamp) -> Result<Option<Held>, Fault> {
     query!(

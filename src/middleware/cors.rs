@@ -45,37 +45,36 @@ impl Cors {
             Verdict::Nothing
         }
     }
+}
 
-    /// The answer to a preflight; `None` for every other request, a plain OPTIONS included.
-    pub(super) fn preflight(&self, request: &Request, verdict: &Verdict) -> Option<Response> {
-        let headers = request.headers();
-        let asks = headers.contains_key(header::ORIGIN) && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
-        if request.method() != Method::OPTIONS || !asks {
-            return None;
-        }
-        let mut response = StatusCode::OK.into_response();
-        if !matches!(verdict, Verdict::Nothing) {
-            let headers = response.headers_mut();
-            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS));
-            headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
-        }
-        Some(response)
+/// The answer to a preflight; `None` for every other request, a plain OPTIONS included.
+pub(super) fn preflight(request: &Request, verdict: &Verdict) -> Option<Response> {
+    let headers = request.headers();
+    let asks = headers.contains_key(header::ORIGIN) && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
+    if request.method() != Method::OPTIONS || !asks {
+        return None;
     }
+    let mut response = StatusCode::OK.into_response();
+    if !matches!(verdict, Verdict::Nothing) {
+        let headers = response.headers_mut();
+        headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(METHODS));
+        headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(HEADERS));
+        headers.insert(header::ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static(MAX_AGE));
+    }
+    Some(response)
+}
 
-    /// What every answer of every layer carries.
-    #[expect(clippy::unused_self, reason = "the regime decides, and reads better as a method of it")]
-    pub(super) fn dress(&self, verdict: &Verdict, headers: &mut HeaderMap) {
-        headers.append(header::VARY, HeaderValue::from_static("Origin"));
-        let origin = match verdict {
-            Verdict::Credentialed(origin) => {
-                headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
-                origin
-            }
-            Verdict::Public(origin) => origin,
-            Verdict::Nothing => return,
-        };
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(limit::headers::EXPOSED));
-    }
+/// What every answer of every layer carries.
+pub(super) fn dress(verdict: &Verdict, headers: &mut HeaderMap) {
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+    let origin = match verdict {
+        Verdict::Credentialed(origin) => {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+            origin
+        }
+        Verdict::Public(origin) => origin,
+        Verdict::Nothing => return,
+    };
+    headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin.clone());
+    headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(limit::headers::EXPOSED));
 }

@@ -57,7 +57,7 @@ impl Corridor {
         // Minted, never taken from the client: it is what a person quotes to support.
         let id = request_id::mint(&self.entropy);
         // Inferred once; log, limits and sessions read the same fact.
-        let peer = request.extensions().get::<Peer>().cloned().unwrap_or(Peer::None);
+        let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::None);
         let client = self.proxies.infer(&peer, request.headers(), self.prefixes);
         // Opened before anything can answer, so that every request leaves exactly one line.
         let log = AccessLog::open(&self.clock, id, &request, client.clone());
@@ -75,7 +75,7 @@ impl Corridor {
         let refused = error.as_ref().is_some_and(|error| error.code() == ErrorCode::RateLimited);
         let headers = response.headers_mut();
         limit::headers::write(&attempt, &self.quotas, self.clock.now(), refused, headers);
-        self.cors.dress(&origin, headers);
+        cors::dress(&origin, headers);
         security_headers::dress(self.strict_transport, headers);
         response_time::dress(log.elapsed(), headers);
         request_id::dress(id, headers);
@@ -95,7 +95,7 @@ impl Corridor {
         use axum::response::IntoResponse;
 
         // A preflight is the browser's question, not the page's request: answered here, counted nowhere.
-        if let Some(answer) = self.cors.preflight(&request, origin) {
+        if let Some(answer) = cors::preflight(&request, origin) {
             return answer;
         }
         // Before anything is counted: what is not for us spends nothing.

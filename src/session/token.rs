@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How far another machine's clock may differ.
-const LEEWAY: Duration = Duration::from_secs(60);
+const LEEWAY: Duration = Duration::from_mins(1);
 
 /// Audience of every access token.
 const AUDIENCE: &str = "labs";
@@ -134,5 +134,5 @@ impl fmt::Debug for Signer {
 
 /// A name for a key that says nothing about it.
 fn key_id(key: &[u8; 32]) -> String {
-    secret::tag(key, &[b"key id"])[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    secret::short_hex(&secret::tag(key, &[b"key id"]))
 }

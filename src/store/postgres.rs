@@ -16,7 +16,7 @@ const CONNECTIONS: u32 = 10;
 const ACQUIRE_DEADLINE: Duration = Duration::from_secs(3);
 
 /// An idle connection is given back to the server after this long.
-const IDLE: Duration = Duration::from_secs(300);
+const IDLE: Duration = Duration::from_mins(5);
 
 pub(super) async fn open(url: &str) -> Result<PgPool, Fault> {
     let options = PgConnectOptions::from_str(url)

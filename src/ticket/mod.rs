@@ -22,9 +22,9 @@ pub use self::{
     },
 };
 
-const MINUTE: Duration = Duration::from_secs(60);
-const HOUR: Duration = Duration::from_secs(60 * 60);
-const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+const MINUTE: Duration = Duration::from_mins(1);
+const HOUR: Duration = Duration::from_hours(1);
+const DAY: Duration = Duration::from_hours(24);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.

@@ -24,21 +24,21 @@ use tempfile::TempDir;
 
 use crate::world::smtp::{Manner, SmtpServer, Wire};
 
-pub const SECRET: &str = "a secret key of more than thirty-two bytes";
+pub(crate) const SECRET: &str = "a secret key of more than thirty-two bytes";
 
 /// 2026-01-02 03:04:05 UTC.
 const START: i64 = 1_767_323_045_000_000;
 
 /// A clock that stands until it is moved.
 #[derive(Clone)]
-pub struct Hands(Arc<AtomicI64>);
+pub(crate) struct Hands(Arc<AtomicI64>);
 
 impl Hands {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Arc::new(AtomicI64::new(START)))
     }
 
-    pub fn advance(&self, by: Duration) {
+    pub(crate) fn advance(&self, by: Duration) {
         self.0.fetch_add(i64::try_from(by.as_micros()).unwrap(), Ordering::SeqCst);
     }
 }
@@ -55,21 +55,21 @@ impl TimeSource for Hands {
 
 /// Where a test's database lives.
 #[derive(Clone)]
-pub struct Place {
-    pub url: String,
+pub(crate) struct Place {
+    pub(crate) url: String,
     folder: Arc<TempDir>,
     schema: Option<(String, String)>,
 }
 
 impl Place {
-    pub fn sqlite() -> Self {
+    pub(crate) fn sqlite() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}/test.db", folder.path().display());
         Self { url, folder: Arc::new(folder), schema: None }
     }
 
     /// A schema of its own, when `TEST_DATABASE_URL` names a server.
-    pub async fn postgres() -> Option<Self> {
+    pub(crate) async fn postgres() -> Option<Self> {
         let base = std::env::var("TEST_DATABASE_URL").ok()?;
         let schema = format!("t_{}", Entropy::system().uuid().simple());
         let mut connection = PgConnection::connect(&base).await.unwrap();
@@ -79,7 +79,7 @@ impl Place {
         Some(Self { url, folder: Arc::new(tempfile::tempdir().unwrap()), schema: Some((base, schema)) })
     }
 
-    pub fn folder(&self) -> &std::path::Path {
+    pub(crate) fn folder(&self) -> &std::path::Path {
         self.folder.path()
     }
 
@@ -91,7 +91,7 @@ impl Place {
     }
 
     /// The outbox, as an operator would see it.
-    pub async fn outbox(&self) -> Vec<Row> {
+    pub(crate) async fn outbox(&self) -> Vec<Row> {
         const ROWS: &str = "SELECT recipient, kind, sealed, state, attempts, last_error FROM mail_outbox";
         if self.schema.is_some() {
             let mut connection = PgConnection::connect(&self.url).await.unwrap();
@@ -104,17 +104,17 @@ impl Place {
 }
 
 #[derive(Debug, sqlx::FromRow)]
-pub struct Row {
-    pub recipient: String,
-    pub kind: String,
-    pub sealed: Vec<u8>,
-    pub state: String,
-    pub attempts: i64,
-    pub last_error: Option<String>,
+pub(crate) struct Row {
+    pub(crate) recipient: String,
+    pub(crate) kind: String,
+    pub(crate) sealed: Vec<u8>,
+    pub(crate) state: String,
+    pub(crate) attempts: i64,
+    pub(crate) last_error: Option<String>,
 }
 
 /// Runs a behaviour and tidies up after it, whatever it did.
-pub async fn within<Run: Future<Output = ()> + Send + 'static>(place: Place, behaviour: fn(Place) -> Run) {
+pub(crate) async fn within<Run: Future<Output = ()> + Send + 'static>(place: Place, behaviour: fn(Place) -> Run) {
     let outcome = tokio::spawn(behaviour(place.clone())).await;
     place.leave().await;
     if let Err(error) = outcome {
@@ -144,29 +144,33 @@ macro_rules! on_each_store {
 pub(crate) use on_each_store;
 
 /// The post office.
-pub struct Desk {
-    pub place: Place,
-    pub hands: Hands,
-    pub db: Database,
-    pub post: Post,
-    pub courier: Arc<Courier>,
+pub(crate) struct Desk {
+    pub(crate) place: Place,
+    pub(crate) hands: Hands,
+    pub(crate) db: Database,
+    pub(crate) post: Post,
+    pub(crate) courier: Arc<Courier>,
 }
 
-pub fn settings(transport: &str) -> MailSettings {
+pub(crate) fn settings(transport: &str) -> MailSettings {
     let transport = TransportAddress::parse(transport).unwrap();
     let from = Sender::parse("Labs <auth@labs.example>").unwrap();
-    let short = Duration::from_millis(400);
-    let patience = Patience { connect: short, command: short, message: short, mail: Duration::from_secs(5) };
+    let patience = patience(Duration::from_secs(5));
     MailSettings { patience, ..MailSettings::new(transport, from) }
 }
 
+/// The same patience for every step, and four times that for a mail.
+pub(crate) fn patience(limit: Duration) -> Patience {
+    Patience { connect: limit, command: limit, message: limit, mail: 4 * limit, parting: 10 * limit }
+}
+
 impl Desk {
-    pub async fn at(place: Place, settings: &MailSettings) -> Self {
+    pub(crate) async fn at(place: Place, settings: &MailSettings) -> Self {
         Self::with(place, settings, Hands::new(), SECRET).await
     }
 
     /// A second office on the same outbox and clock, as another process would be.
-    pub async fn beside(&self, settings: &MailSettings, secret: &str) -> Self {
+    pub(crate) async fn beside(&self, settings: &MailSettings, secret: &str) -> Self {
         Self::with(self.place.clone(), settings, self.hands.clone(), secret).await
     }
 
@@ -178,72 +182,90 @@ impl Desk {
         Self { place, hands, db, post, courier: Arc::new(courier) }
     }
 
-    pub async fn enqueue(&self, to: Recipient<'_>, letter: &Letter, delivery: Delivery) {
+    pub(crate) async fn enqueue(&self, to: Recipient<'_>, letter: &Letter, delivery: Delivery) {
         let mut tx = self.db.begin().await.unwrap();
         self.post.enqueue(&mut tx, to, letter, delivery).await.unwrap();
         tx.commit().await.unwrap();
     }
 
     /// A mail to Anna, as most tests need one.
-    pub async fn enqueue_one(&self) {
+    pub(crate) async fn enqueue_one(&self) {
         self.enqueue(anna(), &verify_email(), Delivery::Send).await;
     }
 }
 
-pub fn anna() -> Recipient<'static> {
+pub(crate) fn anna() -> Recipient<'static> {
     Recipient { email: "anna@x.example", name: Some("Anna"), language: Language::German }
 }
 
-pub fn verify_email() -> Letter {
+pub(crate) fn verify_email() -> Letter {
     Letter::VerifyEmail { link: LINK.to_owned() }
 }
 
-pub const LINK: &str =
+pub(crate) const LINK: &str =
     "https://app.labs.example/verify-email?token=AbCdEfGhIjKlMnOpQrStUvWxYz0123456789-_AbCdE&next=%2Fhome&x=3D";
 
-pub fn server_url(server: &SmtpServer) -> String {
+pub(crate) fn server_url(server: &SmtpServer) -> String {
     format!("smtp://{}", server.address())
 }
 
-/// Sends one letter through a server and reads what arrived.
-pub async fn letter_as_received(from: &str, to: Recipient<'_>, letter: &Letter) -> Arrived {
-    let server = SmtpServer::start(Wire::Clear, Manner::Obliging).await;
-    let settings = MailSettings { from: Sender::parse(from).unwrap(), ..settings(&server_url(&server)) };
-    let desk = Desk::at(Place::sqlite(), &settings).await;
-    desk.enqueue(to, letter, Delivery::Send).await;
-    assert_eq!(desk.courier.deliver_due().await.unwrap(), 1);
-    let mut received = server.received();
-    assert_eq!(received.len(), 1, "exactly one message");
-    let received = received.remove(0);
-    Arrived { to: received.to, raw: received.message }
+/// A desk and an obliging server: letters as their readers get them.
+pub(crate) struct Correspondence {
+    server: SmtpServer,
+    desk: Desk,
+}
+
+impl Correspondence {
+    pub(crate) async fn from(sender: &str) -> Self {
+        let server = SmtpServer::start(Wire::Clear, Manner::Obliging).await;
+        let settings = MailSettings { from: Sender::parse(sender).unwrap(), ..settings(&server_url(&server)) };
+        let desk = Desk::at(Place::sqlite(), &settings).await;
+        Self { server, desk }
+    }
+
+    /// Sends one letter and reads what arrived.
+    pub(crate) async fn send(&self, to: Recipient<'_>, letter: &Letter) -> Arrived {
+        let before = self.server.received().len();
+        self.desk.enqueue(to, letter, Delivery::Send).await;
+        assert_eq!(self.desk.courier.deliver_due().await.unwrap(), 1);
+        let mut received = self.server.received();
+        assert_eq!(received.len(), before + 1, "exactly one message");
+        let received = received.remove(before);
+        Arrived { to: received.to, raw: received.message }
+    }
+}
+
+/// One letter in a correspondence of its own.
+pub(crate) async fn letter_as_received(from: &str, to: Recipient<'_>, letter: &Letter) -> Arrived {
+    Correspondence::from(from).await.send(to, letter).await
 }
 
 /// A message on the other side.
-pub struct Arrived {
-    pub to: Vec<String>,
-    pub raw: Vec<u8>,
+pub(crate) struct Arrived {
+    pub(crate) to: Vec<String>,
+    pub(crate) raw: Vec<u8>,
 }
 
 impl Arrived {
-    pub fn parsed(&self) -> Message<'_> {
+    pub(crate) fn parsed(&self) -> Message<'_> {
         MessageParser::default().parse(&self.raw).unwrap()
     }
 
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         self.parsed().body_text(0).unwrap().replace("\r\n", "\n")
     }
 
-    pub fn html(&self) -> String {
+    pub(crate) fn html(&self) -> String {
         self.parsed().body_html(0).unwrap().replace("\r\n", "\n")
     }
 
     /// The lines of the header section, folded ones unfolded never.
-    pub fn header_lines(&self) -> Vec<String> {
+    pub(crate) fn header_lines(&self) -> Vec<String> {
         let text = String::from_utf8(self.raw.clone()).unwrap();
         text.split("\r\n\r\n").next().unwrap().split("\r\n").map(str::to_owned).collect()
     }
 
-    pub fn count(&self, header: &str) -> usize {
+    pub(crate) fn count(&self, header: &str) -> usize {
         let start = format!("{}:", header.to_lowercase());
         self.header_lines().iter().filter(|line| line.to_lowercase().starts_with(&start)).count()
     }

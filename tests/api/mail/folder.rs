@@ -19,7 +19,8 @@ async fn every_mail_becomes_one_whole_file_that_only_its_owner_reads() {
     assert_eq!(files.len(), 2);
     for file in files {
         let name = file.file_name().into_string().unwrap();
-        assert!(name.starts_with("2026-01-02T03-04-05.000Z-verify_email-") && name.ends_with(".eml"), "{name}");
+        assert!(name.starts_with("2026-01-02T03-04-05.000Z-verify_email-"), "{name}");
+        assert_eq!(file.path().extension(), Some("eml".as_ref()), "no draft is left");
         assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let bytes = fs::read(file.path()).unwrap();
         let message = MessageParser::default().parse(&bytes).unwrap();

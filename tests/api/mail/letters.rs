@@ -5,7 +5,7 @@ use std::time::Duration;
 use labs_auth::mail::{Delivery, Language, Letter, Recipient};
 use mail_parser::{MimeHeaders, PartType};
 
-use super::desk::{Arrived, Desk, LINK, Place, anna, letter_as_received, settings, verify_email};
+use super::desk::{Arrived, Correspondence, Desk, LINK, Place, anna, letter_as_received, settings, verify_email};
 
 const LABS: &str = "Labs <auth@labs.example>";
 
@@ -13,7 +13,7 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
     let link = || LINK.to_owned();
     vec![
         (verify_email(), vec![LINK]),
-        (Letter::SetPassword { link: link(), valid_for: Duration::from_secs(7 * 24 * 60 * 60) }, vec![LINK]),
+        (Letter::SetPassword { link: link(), valid_for: Duration::from_hours(7 * 24) }, vec![LINK]),
         (Letter::ResetPassword { link: link() }, vec![LINK]),
         (
             Letter::AccountExists { sign_in: "https://app.labs.example/".to_owned(), reset: link() },
@@ -24,10 +24,11 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
 }
 
 async fn every_letter_as_received() -> Vec<(Arrived, Vec<&'static str>, Language)> {
+    let labs = Correspondence::from(LABS).await;
     let mut arrived = Vec::new();
     for language in [Language::German, Language::English] {
         for (letter, links) in every_letter() {
-            let mail = letter_as_received(LABS, Recipient { language, ..anna() }, &letter).await;
+            let mail = labs.send(Recipient { language, ..anna() }, &letter).await;
             arrived.push((mail, links, language));
         }
     }

@@ -2,7 +2,7 @@
 
 use labs_auth::mail::Recipient;
 
-use super::desk::{anna, letter_as_received, verify_email};
+use super::desk::{Correspondence, anna, letter_as_received, verify_email};
 
 const LABS: &str = "Labs <auth@labs.example>";
 
@@ -26,8 +26,9 @@ async fn no_name_changes_who_gets_the_mail() {
         &long,
         &unbroken,
     ];
+    let labs = Correspondence::from(LABS).await;
     for name in names {
-        let mail = letter_as_received(LABS, Recipient { name: Some(name), ..anna() }, &verify_email()).await;
+        let mail = labs.send(Recipient { name: Some(name), ..anna() }, &verify_email()).await;
         assert_eq!(mail.to, ["anna@x.example"], "{name}");
         let parsed = mail.parsed();
         let to: Vec<_> = parsed.to().unwrap().iter().map(|mailbox| mailbox.address().unwrap_or_default()).collect();
@@ -39,9 +40,10 @@ async fn no_name_changes_who_gets_the_mail() {
 
 #[tokio::test]
 async fn an_ordinary_name_arrives_as_it_was_typed() {
+    let labs = Correspondence::from(LABS).await;
     for name in ["Anna Müller-Lüdenscheidt", "Иван Иванович Петров", "O'Brien, Pat", "山田 太郎", "J. R. \"Bob\" Dobbs"]
     {
-        let mail = letter_as_received(LABS, Recipient { name: Some(name), ..anna() }, &verify_email()).await;
+        let mail = labs.send(Recipient { name: Some(name), ..anna() }, &verify_email()).await;
         assert_eq!(mail.parsed().to().unwrap().first().unwrap().name(), Some(name));
         assert_eq!(mail.text().lines().next(), Some(format!("Guten Tag {name},").as_str()));
     }

@@ -1,3 +1,3 @@
 //! What the tests bring along: the world around the service.
 
-pub mod smtp;
+pub(crate) mod smtp;

@@ -27,7 +27,7 @@ use tokio_rustls::{
 
 /// How the server treats its clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Manner {
+pub(crate) enum Manner {
     /// Takes everything.
     Obliging,
     /// Takes everything, each answer after a while.
@@ -46,7 +46,7 @@ pub enum Manner {
 
 /// What the server offers on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wire {
+pub(crate) enum Wire {
     Clear,
     StartTls,
     Tls,
@@ -54,11 +54,11 @@ pub enum Wire {
 
 /// A message as it was handed over.
 #[derive(Clone, Debug)]
-pub struct Received {
-    pub from: String,
-    pub to: Vec<String>,
-    pub message: Vec<u8>,
-    pub encrypted: bool,
+pub(crate) struct Received {
+    pub(crate) from: String,
+    pub(crate) to: Vec<String>,
+    pub(crate) message: Vec<u8>,
+    pub(crate) encrypted: bool,
 }
 
 #[derive(Default)]
@@ -76,7 +76,7 @@ struct Shared {
 }
 
 /// The server. It ends when it is dropped.
-pub struct SmtpServer {
+pub(crate) struct SmtpServer {
     address: SocketAddr,
     certificate: String,
     shared: Arc<Shared>,
@@ -84,12 +84,12 @@ pub struct SmtpServer {
 }
 
 impl SmtpServer {
-    pub async fn start(wire: Wire, manner: Manner) -> Self {
+    pub(crate) async fn start(wire: Wire, manner: Manner) -> Self {
         Self::start_as("127.0.0.1", wire, manner).await
     }
 
     /// A server whose certificate carries `name`.
-    pub async fn start_as(name: &str, wire: Wire, manner: Manner) -> Self {
+    pub(crate) async fn start_as(name: &str, wire: Wire, manner: Manner) -> Self {
         let pair = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
         let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(pair.signing_key.serialize_der()));
         let tls = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -110,29 +110,29 @@ impl SmtpServer {
         Self { address, certificate: pair.cert.pem(), shared, task }
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The certificate to trust, in PEM.
-    pub fn certificate(&self) -> Vec<u8> {
+    pub(crate) fn certificate(&self) -> Vec<u8> {
         self.certificate.clone().into_bytes()
     }
 
-    pub fn behave(&self, manner: Manner) {
+    pub(crate) fn behave(&self, manner: Manner) {
         *self.shared.manner.lock().unwrap() = manner;
     }
 
-    pub fn received(&self) -> Vec<Received> {
+    pub(crate) fn received(&self) -> Vec<Received> {
         self.shared.notes.lock().unwrap().received.clone()
     }
 
-    pub fn connections(&self) -> usize {
+    pub(crate) fn connections(&self) -> usize {
         self.shared.notes.lock().unwrap().connections
     }
 
     /// How often a command came.
-    pub fn heard(&self, command: &str) -> usize {
+    pub(crate) fn heard(&self, command: &str) -> usize {
         self.shared.notes.lock().unwrap().commands.get(command).copied().unwrap_or(0)
     }
 }
