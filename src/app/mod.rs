@@ -1,5 +1,6 @@
 //! The hall: the only place where the parts are joined, started and stopped.
 
+mod doors;
 pub mod listen;
 pub mod plan;
 pub mod router;
@@ -12,17 +13,15 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::doors::Doors;
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
-    cli_login::{CliLogins, CsrfKeys},
     clock::Clock,
     config::{Environment, Settings},
     health::{self, Health},
     limit::Limiter,
-    magic_link::MagicLinks,
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
-    oidc::{self, Oidc, Provider},
     password::{Hashing, Passwords},
     profile::Profiles,
     secret::{Entropy, Seal},
@@ -61,7 +60,7 @@ impl App {
         let seal = Seal::new(mail::SEAL_LABEL, &secrets.current, secrets.previous.as_ref());
         let (post, courier) = mail::open(&settings.mail, db.clone(), seal, clock.clone(), entropy.clone())?;
         let courier = Arc::new(courier);
-        let limits = settings.limits;
+        let limits = settings.limits.clone();
         let limiter = Limiter::new(limits.quotas, limits.redis, clock.clone());
         limiter.begin().await;
         let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
@@ -87,41 +86,15 @@ impl App {
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
-        let magic_links = MagicLinks {
-            db: db.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            tickets: tickets.clone(),
-            post,
-            sessions: sessions.clone(),
-            frontend: settings.links.frontend.clone(),
-            signup_open: settings.accounts.magic_link_signup,
+        let doors = Doors {
+            settings: &settings,
+            db: &db,
+            clock: &clock,
+            entropy: &entropy,
+            tickets: &tickets,
+            sessions: &sessions,
         };
-        let provider = settings.infomaniak.registration(&settings.links.api_base);
-        let provider = provider.map(|it| Provider::new(it, clock.clone(), settings.infomaniak.patience)).transpose()?;
-        let oidc = Oidc {
-            db: db.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            tickets: tickets.clone(),
-            sessions: sessions.clone(),
-            seal: Seal::new(oidc::SEAL_LABEL, &secrets.current, secrets.previous.as_ref()),
-            provider: provider.map(Arc::new),
-            frontend: settings.links.frontend.clone(),
-            registration_open: settings.accounts.registration_open,
-            trust_email: settings.infomaniak.trust_email,
-            patience: settings.infomaniak.patience,
-        };
-        let cli_logins = CliLogins {
-            db: db.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            tickets: tickets.clone(),
-            sessions: sessions.clone(),
-            csrf: CsrfKeys::new(&secrets.current, secrets.previous.as_ref()),
-            frontend: settings.links.frontend,
-            own_origin: settings.links.api_base.origin(),
-        };
+        let (magic_links, oidc, cli_logins) = (doors.magic_links(post), doors.oidc()?, doors.cli_logins());
         let state = AppState {
             limiter: limiter.clone(),
             socket_tickets: SocketTickets { sessions: sessions.clone(), tickets },

@@ -32,7 +32,7 @@ enum Command {
     Migrate,
     /// Sign in to a labs-auth server through the browser, and keep the tokens
     Login {
-        /// Address of the server, such as https://auth.example.org
+        /// Address of the server, such as `https://auth.example.org`
         #[arg(long)]
         server: String,
         /// What this computer is called in the list of sessions (default: its host name)

@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// How long a page may stay open before it is approved.
-const LIFETIME: Duration = Duration::from_secs(10 * 60);
+const LIFETIME: Duration = Duration::from_mins(10);
 
 /// Label of the keys.
 const LABEL: &str = "cli-login form";

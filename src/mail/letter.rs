@@ -54,7 +54,7 @@ pub struct Request {
 
 impl Letter {
     /// How long the link and the code of a [`Letter::MagicLink`] live (surface 2.7).
-    pub const MAGIC_LINK_LIFETIME: Duration = Duration::from_secs(15 * 60);
+    pub const MAGIC_LINK_LIFETIME: Duration = Duration::from_mins(15);
     /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
     pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).

@@ -22,10 +22,10 @@ use super::{
 use crate::clock::Clock;
 
 /// How long the provider's description and keys are kept.
-const DESCRIPTION_KEPT: Duration = Duration::from_secs(60 * 60);
+const DESCRIPTION_KEPT: Duration = Duration::from_hours(1);
 
 /// Soonest that an unknown key makes us fetch the description again, so that forged tokens cannot make us a hammer.
-const DESCRIPTION_YOUNG: Duration = Duration::from_secs(60);
+const DESCRIPTION_YOUNG: Duration = Duration::from_mins(1);
 
 /// What an operator says about the provider.
 #[derive(Clone)]

@@ -53,9 +53,11 @@ fn refused(oidc: &Oidc, failure: &Failure) -> String {
     let (word, code) = failure.told();
     match failure {
         Failure::Failed(_) | Failure::Store(_) => {
-            tracing::error!(cause = failure.cause(), "Sign-in with Infomaniak failed: {word}")
+            tracing::error!(cause = failure.cause(), "Sign-in with Infomaniak failed: {word}");
         }
-        Failure::Provider(_) => tracing::warn!(cause = failure.cause(), "Sign-in with Infomaniak failed: {word}"),
+        Failure::Provider(_) => {
+            tracing::warn!(cause = failure.cause(), "Sign-in with Infomaniak failed: {word}");
+        }
         _ => tracing::info!("Sign-in with Infomaniak refused: {word}"),
     }
     format!("{}?error={word}&error_code={}", oidc.frontend.page("/login"), code.wire())

@@ -32,9 +32,14 @@ struct TokenBody {
     token_type: &'static str,
     expires_in: u64,
     user: User,
-    /// Present in the answer of `verify-magic-link` alone, there also when it is null.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    redirect_to: Option<Option<String>>,
+    #[serde(flatten)]
+    landing: Option<Landing>,
+}
+
+/// Present in the answer of `verify-magic-link` alone, there also when it is null.
+#[derive(Debug, Serialize)]
+struct Landing {
+    redirect_to: Option<String>,
 }
 
 impl TokenResponse {
@@ -48,7 +53,7 @@ impl TokenResponse {
                 token_type: "bearer",
                 expires_in: sessions.access_seconds(),
                 user: opened.account.view(),
-                redirect_to: None,
+                landing: None,
             },
         }
     }
@@ -56,7 +61,7 @@ impl TokenResponse {
     /// The same answer, which also says where the person wanted to go.
     #[must_use]
     pub fn leading_to(mut self, redirect_to: Option<String>) -> Self {
-        self.body.redirect_to = Some(redirect_to);
+        self.body.landing = Some(Landing { redirect_to });
         self
     }
 }

@@ -63,8 +63,8 @@ impl Purpose {
         match self {
             Self::VerifyEmail | Self::SetPassword => DAY,
             Self::PasswordReset => HOUR,
-            Self::MagicLink => Duration::from_secs(15 * 60),
-            Self::OidcState => Duration::from_secs(10 * 60),
+            Self::MagicLink => Duration::from_mins(15),
+            Self::OidcState => Duration::from_mins(10),
             Self::OidcHandoff | Self::Cli | Self::WsTicket => MINUTE,
         }
     }

@@ -2,8 +2,30 @@
 
 // `cfg(test)` always holds here; it carries the tests' leave to unwrap (clippy.toml) into functions that are no tests.
 #[cfg(test)]
+mod account;
+#[cfg(test)]
+mod app;
+#[cfg(test)]
+mod config;
+#[cfg(test)]
+mod extract;
+#[cfg(test)]
+mod health;
+#[cfg(test)]
+mod house;
+#[cfg(test)]
 mod limit;
 #[cfg(test)]
 mod mail;
+#[cfg(test)]
+mod middleware;
+#[cfg(test)]
+mod password;
+#[cfg(test)]
+mod profile;
+#[cfg(test)]
+mod ratchet;
+#[cfg(test)]
+mod session;
 #[cfg(test)]
 mod world;

@@ -13,7 +13,7 @@ use super::Outcome;
 use crate::secret::{Plain, equal};
 
 /// How long a person may take: the lifetime of the page's form.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// How long one connection may take to say what it wants.
 const HEAD_DEADLINE: Duration = Duration::from_secs(5);
@@ -73,8 +73,8 @@ async fn hear(mut stream: TcpStream, state: &Plain) -> std::io::Result<Heard> {
             break;
         }
     }
-    let heard = understand(&head, state);
-    let (status, words) = match &heard {
+    let meant = understand(&head, state);
+    let (status, words) = match &meant {
         Heard::Code(_) => ("200 OK", "You are signed in. You can close this window and go back to the terminal."),
         Heard::Declined => ("200 OK", "The sign-in was cancelled. You can close this window."),
         Heard::Nothing => ("404 Not Found", "There is nothing here."),
@@ -89,7 +89,7 @@ async fn hear(mut stream: TcpStream, state: &Plain) -> std::io::Result<Heard> {
     );
     stream.write_all(answer.as_bytes()).await?;
     stream.shutdown().await?;
-    Ok(heard)
+    Ok(meant)
 }
 
 /// What a request says, when it is `GET /callback` with our own state.

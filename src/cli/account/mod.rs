@@ -54,7 +54,7 @@ pub(super) async fn whoami() -> Outcome<()> {
             kept = renew(&folder, &remote, kept).await?;
             remote.me(&kept.access_token).await?
         }
-        answer => answer,
+        said @ Answer::Said(_) => said,
     };
     match answer {
         Answer::Said(me) => {

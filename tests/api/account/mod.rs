@@ -1,0 +1,3 @@
+//! Accounts: addresses above all.
+
+mod email;

@@ -1,0 +1,12 @@
+//! Passwords, from registration to reset, as a client sees them.
+
+mod enumeration;
+mod forgot;
+mod login;
+mod races;
+mod register;
+mod reset;
+mod set;
+mod verify;
+
+pub(crate) use self::races::{at_once, count};

@@ -1,0 +1,6 @@
+//! Sessions, as a client sees them.
+
+mod bearer;
+mod dev_login;
+mod logout;
+mod refresh;

@@ -1,0 +1,89 @@
+//! Where a world's rows live: a SQLite file in its folder, or a schema of its own when `TEST_DATABASE_URL` names a
+//! PostgreSQL server. It looks in through connections of its own, never through the service's.
+
+use std::path::Path;
+
+use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
+
+pub(super) enum Place {
+    Sqlite { url: String },
+    Postgres { url: String, base: String, schema: String },
+}
+
+impl Place {
+    pub(super) async fn fresh(folder: &Path) -> Self {
+        let Ok(base) = std::env::var("TEST_DATABASE_URL") else {
+            return Self::Sqlite { url: format!("sqlite://{}", folder.join("test.db").display()) };
+        };
+        let schema = format!("t_{:032x}", super::random());
+        run(&base, format!("CREATE SCHEMA {schema}")).await;
+        let joint = if base.contains('?') { '&' } else { '?' };
+        Self::Postgres { url: format!("{base}{joint}options[search_path]={schema}"), base, schema }
+    }
+
+    pub(super) fn url(&self) -> &str {
+        match self {
+            Self::Sqlite { url } | Self::Postgres { url, .. } => url,
+        }
+    }
+
+    pub(super) async fn execute(&self, sql: &'static str, email: &str) -> u64 {
+        match self {
+            Self::Sqlite { url } => {
+                let mut connection = SqliteConnection::connect(url).await.unwrap();
+                sqlx::query(sql).bind(email).execute(&mut connection).await.unwrap().rows_affected()
+            }
+            Self::Postgres { url, .. } => {
+                let mut connection = PgConnection::connect(url).await.unwrap();
+                sqlx::query(sql).bind(email).execute(&mut connection).await.unwrap().rows_affected()
+            }
+        }
+    }
+
+    pub(super) async fn number(&self, sql: &'static str, email: &str) -> i64 {
+        match self {
+            Self::Sqlite { url } => {
+                let mut connection = SqliteConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(sql).bind(email).fetch_one(&mut connection).await.unwrap()
+            }
+            Self::Postgres { url, .. } => {
+                let mut connection = PgConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(sql).bind(email).fetch_one(&mut connection).await.unwrap()
+            }
+        }
+    }
+
+    pub(super) async fn texts(&self, sql: &'static str, email: &str) -> Vec<String> {
+        match self {
+            Self::Sqlite { url } => {
+                let mut connection = SqliteConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(sql).bind(email).fetch_all(&mut connection).await.unwrap()
+            }
+            Self::Postgres { url, .. } => {
+                let mut connection = PgConnection::connect(url).await.unwrap();
+                sqlx::query_scalar(sql).bind(email).fetch_all(&mut connection).await.unwrap()
+            }
+        }
+    }
+}
+
+impl Drop for Place {
+    /// Drops the schema from a thread of its own: a test's runtime may be ending, and must not be waited for.
+    fn drop(&mut self) {
+        let Self::Postgres { base, schema, .. } = self else { return };
+        let (base, statement) = (base.clone(), format!("DROP SCHEMA {schema} CASCADE"));
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(run(&base, statement));
+        });
+        // A failing test must show its own panic, not this one.
+        if dropped.join().is_err() && !std::thread::panicking() {
+            panic!("the schema of a test could not be dropped");
+        }
+    }
+}
+
+async fn run(base: &str, statement: String) {
+    let mut connection = PgConnection::connect(base).await.unwrap();
+    sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
+}

@@ -1,0 +1,60 @@
+//! What the rules about answers need to know of a house, and the secrets that its test has sent so far.
+
+use std::{collections::BTreeSet, sync::Mutex};
+
+use labs_auth::{
+    app::Planned,
+    config::{Environment, Settings},
+    extract::Rule,
+};
+
+pub(super) struct Facts {
+    pub(super) origins: Vec<String>,
+    pub(super) public_prefixes: Vec<String>,
+    pub(super) production: bool,
+    pub(super) volumetric: bool,
+    routes: Vec<Planned>,
+    secrets: Mutex<BTreeSet<String>>,
+}
+
+/// Shorter texts than this turn up in bodies by chance.
+const SHORTEST_SECRET: usize = 8;
+
+impl Facts {
+    pub(super) fn of(settings: &Settings) -> Self {
+        Self {
+            origins: settings.cors.origins.clone(),
+            public_prefixes: settings.cors.public_prefixes.clone(),
+            production: settings.environment == Environment::Production,
+            volumetric: settings.limits.volumetric,
+            routes: Vec::new(),
+            secrets: Mutex::default(),
+        }
+    }
+
+    pub(super) fn with_routes(self, routes: &[Planned]) -> Self {
+        Self { routes: routes.to_vec(), ..self }
+    }
+
+    /// Whether the route carries a bucket of its own; `None` when there is no such route.
+    pub(super) fn has_bucket(&self, method: &str, path: &str) -> Option<bool> {
+        let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path)?;
+        Some(route.rules.iter().any(|rule| matches!(rule, Rule::Bucket(_))))
+    }
+
+    /// Whether sibling services call the route with a key of theirs.
+    pub(super) fn wants_service_key(&self, method: &str, path: &str) -> bool {
+        let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path);
+        route.is_some_and(|route| route.rules.contains(&Rule::ServiceKey))
+    }
+
+    pub(super) fn remember(&self, secrets: impl IntoIterator<Item = String>) {
+        let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
+        self.secrets.lock().unwrap().extend(long);
+    }
+
+    /// The first secret that `text` gives away.
+    pub(super) fn given_away(&self, text: &str) -> Option<String> {
+        self.secrets.lock().unwrap().iter().find(|secret| text.contains(secret.as_str())).cloned()
+    }
+}
