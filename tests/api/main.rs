@@ -6,6 +6,8 @@ mod account;
 #[cfg(test)]
 mod app;
 #[cfg(test)]
+mod cli_login;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod extract;
@@ -16,9 +18,13 @@ mod house;
 #[cfg(test)]
 mod limit;
 #[cfg(test)]
+mod magic_link;
+#[cfg(test)]
 mod mail;
 #[cfg(test)]
 mod middleware;
+#[cfg(test)]
+mod oidc;
 #[cfg(test)]
 mod password;
 #[cfg(test)]
