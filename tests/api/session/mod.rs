@@ -4,3 +4,4 @@ mod bearer;
 mod dev_login;
 mod logout;
 mod refresh;
+mod ws_ticket;
