@@ -9,7 +9,7 @@ use openidconnect::{
     OAuth2TokenResponse, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope, SignatureVerificationError,
     TokenResponse,
     core::{CoreAuthenticationFlow, CoreClient, CoreIdToken, CoreJwsSigningAlgorithm, CoreProviderMetadata},
-    http,
+    reqwest::StatusCode,
     url::Url,
 };
 use serde_json::Value;
@@ -198,13 +198,8 @@ impl Provider {
     }
 
     async fn userinfo(&self, endpoint: &str, access: &str) -> Result<Value, Unusable> {
-        let request = http::Request::get(endpoint)
-            .header(http::header::ACCEPT, "application/json")
-            .header(http::header::AUTHORIZATION, format!("Bearer {access}"))
-            .body(Vec::new())
-            .map_err(|error| unusable("no userinfo request can be made", &error))?;
-        let answer = self.wire.fetch(request).await.map_err(|error| unusable("no userinfo", &error))?;
-        if answer.status() != http::StatusCode::OK {
+        let answer = self.wire.get(endpoint, access).await.map_err(|error| unusable("no userinfo", &error))?;
+        if answer.status() != StatusCode::OK {
             return Err(Unusable(format!("userinfo answered {}", answer.status())));
         }
         serde_json::from_slice(answer.body()).map_err(|error| unusable("userinfo is not JSON", &error))

@@ -14,6 +14,8 @@ pub(super) enum WireError {
     NotEncrypted,
     #[error("the answer is larger than {ANSWER_MAX} bytes")]
     TooLarge,
+    #[error("the request cannot be made: {0}")]
+    Impossible(#[from] http::Error),
     #[error("the request failed: {0:?}")]
     Failed(#[from] reqwest::Error),
 }
@@ -42,6 +44,15 @@ impl Wire {
     /// Whether an address may be asked, or a browser be sent there.
     pub(super) fn trusts(&self, url: &Url) -> bool {
         url.scheme() == "https" || (self.local && is_plain_loopback(url))
+    }
+
+    /// Asks with an access token. The provider chose its characters, so it need not be one that a header can carry.
+    pub(super) async fn get(&self, endpoint: &str, access: &str) -> Result<HttpResponse, WireError> {
+        let request = http::Request::get(endpoint)
+            .header(http::header::ACCEPT, "application/json")
+            .header(http::header::AUTHORIZATION, format!("Bearer {access}"))
+            .body(Vec::new())?;
+        self.fetch(request).await
     }
 
     /// Sends a request of the protocol library.

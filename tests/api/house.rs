@@ -29,6 +29,8 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
             "/routes.rs",
             "/extract.rs",
             "/cookie.rs",
+            // Speaks HTTP to the identity provider on the protocol library's behalf.
+            "oidc/wire.rs",
             // Renders the budget's header fields, which are the limiter's own contract.
             "limit/headers.rs",
         ],

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use labs_auth::mail::{Delivery, Language, Letter, Recipient};
+use labs_auth::mail::{Delivery, Language, Letter, Recipient, Request};
 use mail_parser::{MimeHeaders, PartType};
 
 use super::desk::{Arrived, Correspondence, Desk, LINK, Place, anna, letter_as_received, settings, verify_email};
@@ -15,6 +15,14 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
         (verify_email(), vec![LINK]),
         (Letter::SetPassword { link: link(), valid_for: Duration::from_hours(7 * 24) }, vec![LINK]),
         (Letter::ResetPassword { link: link() }, vec![LINK]),
+        (
+            Letter::MagicLink {
+                link: link(),
+                code: "4K7M-Q2XD".to_owned(),
+                request: Request { address: "2001:db8::7".to_owned(), device: Some("Firefox, Linux".to_owned()) },
+            },
+            vec![LINK],
+        ),
         (
             Letter::AccountExists { sign_in: "https://app.labs.example/".to_owned(), reset: link() },
             vec!["https://app.labs.example/", LINK],
@@ -87,7 +95,20 @@ async fn every_letter_has_each_header_once_with_our_clock_and_our_domain() {
 
 #[tokio::test]
 async fn a_letter_says_how_long_its_link_lives() {
-    let lives = ["24 Stunden", "7 Tage", "60 Minuten", "", "", "24 hours", "7 days", "60 minutes", "", ""];
+    let lives = [
+        "24 Stunden",
+        "7 Tage",
+        "60 Minuten",
+        "15 Minuten",
+        "",
+        "",
+        "24 hours",
+        "7 days",
+        "60 minutes",
+        "15 minutes",
+        "",
+        "",
+    ];
     for ((mail, _, _), lifetime) in every_letter_as_received().await.iter().zip(lives) {
         assert!(mail.text().contains(lifetime) && mail.html().contains(lifetime), "{lifetime}\n{}", mail.text());
     }
