@@ -27,7 +27,8 @@ is "the code signs in, however it is typed" "200 $anna null" "$STATUS $(field us
 ask POST /api/auth/verify-magic-link "{\"token\":\"$token\"}"
 is "its link is spent with it" "400 AUTH_006" "$STATUS $(field code)"
 
-CLIENT=198.18.12.99 is "31 x verify-magic-link with a bad token" "30x400 1x429" \
+CLIENT=198.18.12.99
+is "31 x verify-magic-link with a bad token" "30x400 1x429" \
     "$(many 31 POST /api/auth/verify-magic-link '{"token":"x"}')"
 
 statuses=$(for i in $(seq 1 11); do
