@@ -10,10 +10,12 @@ pub mod app;
 pub mod middleware;
 
 // The rooms.
+pub mod address;
 pub mod cli_login;
 pub mod health;
 pub mod magic_link;
 pub mod oidc;
+pub mod passkey;
 pub mod password;
 pub mod profile;
 pub mod screens;
@@ -27,6 +29,7 @@ pub mod error;
 pub mod extract;
 
 // The cellar.
+pub mod audit;
 pub mod limit;
 pub mod mail;
 pub mod store;

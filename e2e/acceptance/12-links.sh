@@ -18,7 +18,7 @@ token=$(token_from_mail "$anna" /magic-link)
 matches "the mail carries a link" '^[A-Za-z0-9_-]{43}$' "$token"
 code=$(grep -rhoE '^[0-9A-HJKMNP-TV-Z]{4}-[0-9A-HJKMNP-TV-Z]{4}' "$MAIL_DIR" | tail -n 1)
 matches "and a code" '^.{4}-.{4}$' "$code"
-is "and says who asked" 0 "$(grep -rqF "203.0.113.12, Firefox, Linux" "$MAIL_DIR"; echo $?)"
+is "and says who asked" 0 "$(grep -rqF "203.0.113.12, Firefox on Linux" "$MAIL_DIR"; echo $?)"
 
 ask GET "/api/auth/verify-magic-link?token=$token"
 is "a scanner that opens it changes nothing" "405 POST" "$STATUS $(header Allow)"

@@ -41,6 +41,9 @@ lacks "database-unknown-kind: it keeps the password to itself" "$BODY" hidden-wo
 refuses mail-unknown-kind MAIL_URL MAIL_URL=pigeon://loft
 refuses environment-unknown ENVIRONMENT ENVIRONMENT=staging-ish
 refuses address-unreadable LISTEN_ADDR LISTEN_ADDR=nowhere
+refuses sites-unreadable WEBAUTHN_RPS 'WEBAUTHN_RPS=[{]'
+refuses sites-foreign-origin WEBAUTHN_RPS \
+    'WEBAUTHN_RPS=[{"rp_id":"labs.example","rp_name":"Labs","origins":["https://evil.example"]}]'
 
 # Everything that is missing or wrong, in one go.
 refused all-at-once SECRET_KEY= MAIL_URL= MAIL_FROM= FRONTEND_URL= API_BASE_URL= TRUSTED_PROXY_COUNT=-1 'CORS_ORIGINS=*'

@@ -1,7 +1,10 @@
 //! Who a person is: the account, its address and its workspaces. It knows nothing of how a person proves to be it.
 
 pub mod email;
+pub mod extract;
 pub mod field;
+pub mod holding;
+pub mod password;
 mod store;
 pub mod workspace;
 
@@ -12,10 +15,14 @@ use uuid::Uuid;
 
 pub use self::{
     email::Email,
+    extract::AskedWorkspace,
     field::{AvatarUrl, FullName, Locale, WorkspaceName},
+    holding::{Holding, Holdings},
+    password::{CurrentPassword, PasswordProof},
     store::{
-        NewAccount, clear_password, find, find_by_email, find_first_admin, find_for_update, find_in, insert_unverified,
-        mark_verified, promote, set_password, still_holds, touch_login, update_profile,
+        NewAccount, change_email, clear_password, delete, find, find_by_email, find_first_admin, find_for_update,
+        find_in, insert_unverified, lock, mark_verified, promote, remove_unproved, set_password, still_holds,
+        touch_login, update_profile,
     },
     workspace::Workspace,
 };

@@ -37,6 +37,66 @@ pub async fn find_for_update(tx: &mut Tx, email: &str) -> Result<Option<Account>
     query!(in tx, optional<Account>, "UPDATE users SET email = email WHERE email = $1 RETURNING *", email)
 }
 
+/// The account with this id, its row held until the transaction ends.
+pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Account>, Fault> {
+    query!(in tx, optional<Account>, "UPDATE users SET email = email WHERE id = $1 RETURNING *", id)
+}
+
+/// Gives an account another proved address; `None` when the account is gone or somebody has the address.
+pub async fn change_email(tx: &mut Tx, id: Uuid, email: &str, now: Timestamp) -> Result<Option<Account>, Fault> {
+    query!(
+        in tx,
+        optional<Account>,
+        "UPDATE users SET email = $2, email_verified_at = $3
+         WHERE id = $1 AND NOT EXISTS (SELECT 1 FROM users o WHERE o.email = $2 AND o.id <> $1)
+         RETURNING *",
+        id,
+        email,
+        now
+    )
+}
+
+/// Removes the account with this address when nobody ever proved the mailbox and nothing hangs on it: whoever typed the
+/// address first does not keep it from its owner.
+pub async fn remove_unproved(tx: &mut Tx, email: &str) -> Result<bool, Fault> {
+    query!(
+        in tx,
+        execute,
+        "DELETE FROM users
+         WHERE email = $1 AND email_verified_at IS NULL AND last_login_at IS NULL AND is_active AND role = 'user'
+           AND NOT EXISTS (SELECT 1 FROM workspace_members m WHERE m.user_id = users.id)",
+        email
+    )
+    .map(|rows| rows == 1)
+}
+
+/// Removes an account with its sessions, tickets and memberships. Workspaces that nobody else belongs to go too; where
+/// others stay behind without an owner, the longest-standing admin, else member, becomes one.
+pub async fn delete(tx: &mut Tx, id: Uuid) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "UPDATE workspace_members SET role = 'owner'
+         WHERE EXISTS (SELECT 1 FROM workspace_members me
+                       WHERE me.workspace_id = workspace_members.workspace_id AND me.user_id = $1 AND me.role = 'owner')
+           AND user_id = (SELECT o.user_id FROM workspace_members o
+                          WHERE o.workspace_id = workspace_members.workspace_id AND o.user_id <> $1
+                          ORDER BY CASE o.role WHEN 'owner' THEN 0 WHEN 'admin' THEN 1 ELSE 2 END,
+                                   o.created_at, o.user_id
+                          LIMIT 1)",
+        id
+    )?;
+    query!(
+        in tx,
+        execute,
+        "DELETE FROM workspaces
+         WHERE id IN (SELECT workspace_id FROM workspace_members WHERE user_id = $1)
+           AND NOT EXISTS (SELECT 1 FROM workspace_members o WHERE o.workspace_id = workspaces.id AND o.user_id <> $1)",
+        id
+    )?;
+    query!(in tx, execute, "DELETE FROM users WHERE id = $1", id).map(|_| ())
+}
+
 /// The active admin that was created first.
 pub async fn find_first_admin(db: &Database) -> Result<Option<Account>, Fault> {
     query!(
@@ -134,6 +194,20 @@ pub(super) async fn find_workspace(db: &Database, user: Uuid, id: Uuid) -> Resul
          WHERE m.user_id = $1 AND w.id = $2",
         user,
         id
+    )
+}
+
+pub(super) async fn list_workspaces(db: &Database, user: Uuid) -> Result<Vec<Workspace>, Fault> {
+    query!(
+        read db,
+        all<Workspace>,
+        "SELECT w.id, w.name, w.slug, m.role, coalesce(u.default_workspace_id = w.id, FALSE) AS is_default, w.created_at
+         FROM workspaces w
+         JOIN workspace_members m ON m.workspace_id = w.id
+         JOIN users u ON u.id = m.user_id
+         WHERE m.user_id = $1
+         ORDER BY CASE WHEN u.default_workspace_id = w.id THEN 0 ELSE 1 END, w.name, w.id",
+        user
     )
 }
 

@@ -31,6 +31,14 @@ impl Workspace {
     pub async fn of_member(db: &Database, user: Uuid, id: Uuid) -> Result<Option<Self>, Fault> {
         store::find_workspace(db, user, id).await
     }
+
+    /// Every workspace that `user` is a member of, the default first, then by name.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn all_of(db: &Database, user: Uuid) -> Result<Vec<Self>, Fault> {
+        store::list_workspaces(db, user).await
+    }
 }
 
 /// Makes the personal workspace of an account that has none, and makes it the default.

@@ -1,4 +1,4 @@
-//! How the rooms of the other ways in are joined: mailed links, the identity provider, the command line.
+//! How the rooms of the other ways in are joined: mailed links, passkeys, the identity provider, the command line.
 
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use crate::{
     magic_link::MagicLinks,
     mail::Post,
     oidc::{self, Oidc, Provider},
+    passkey::{self, Decoys, Passkeys},
     secret::{Entropy, Seal},
     session::Sessions,
     store::Database,
@@ -57,6 +58,21 @@ impl Doors<'_> {
             trust_email: settings.trust_email,
             patience: settings.patience,
         })
+    }
+
+    pub(super) fn passkeys(&self, post: Post) -> Passkeys {
+        let (settings, secrets) = (&self.settings.passkeys, &self.settings.secrets);
+        Passkeys {
+            db: self.db.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            post,
+            sessions: self.sessions.clone(),
+            parties: settings.parties.clone(),
+            decoys: Decoys::new(&secrets.current),
+            devices: Arc::new(passkey::Devices::new(&secrets.current, secrets.previous.as_ref())),
+            check_discloses: settings.check_discloses,
+        }
     }
 
     pub(super) fn cli_logins(&self) -> CliLogins {

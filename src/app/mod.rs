@@ -16,16 +16,19 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use self::doors::Doors;
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
+    account::{Holdings, PasswordProof},
+    address::{self, Addresses},
     clock::Clock,
     config::{Environment, Settings},
     health::{self, Health},
     limit::Limiter,
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
-    password::{Hashing, Passwords},
+    oidc, passkey,
+    password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{Sessions, Signer, SocketTickets, cookie},
+    session::{self, Devices, Sessions, Signer, SocketTickets, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -65,23 +68,28 @@ impl App {
         limiter.begin().await;
         let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
         let production = settings.environment == Environment::Production;
-        let sessions = Sessions::new(
-            db.clone(),
-            clock.clone(),
-            entropy.clone(),
-            Arc::new(signer),
-            settings.accounts.lifetimes,
-            cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
-        );
+        let sessions = Sessions::new(session::Parts {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            signer: Arc::new(signer),
+            lifetimes: settings.accounts.lifetimes,
+            cookie: cookie::Policy { secure: production, origins: settings.cors.origins.clone() },
+            devices: Devices::new(&secrets.current, secrets.previous.as_ref()),
+            post: post.clone(),
+        });
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let hashing = Hashing::new(cores, entropy.clone())?;
         let tickets = Tickets::new(clock.clone(), entropy.clone());
+        let proof = PasswordProof::new(hashing.clone());
         let passwords = Passwords {
             db: db.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
             tickets: tickets.clone(),
             post: post.clone(),
-            hashing: Hashing::new(cores, entropy.clone())?,
+            hashing,
+            turns: Turns::default(),
             sessions: sessions.clone(),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
@@ -94,17 +102,35 @@ impl App {
             tickets: &tickets,
             sessions: &sessions,
         };
-        let (magic_links, oidc, cli_logins) = (doors.magic_links(post), doors.oidc()?, doors.cli_logins());
+        let (magic_links, oidc, cli_logins) = (doors.magic_links(post.clone()), doors.oidc()?, doors.cli_logins());
+        let passkeys = doors.passkeys(post.clone());
         let state = AppState {
             limiter: limiter.clone(),
-            socket_tickets: SocketTickets { sessions: sessions.clone(), tickets },
-            sessions,
-            passwords: passwords.clone(),
+            socket_tickets: SocketTickets { sessions: sessions.clone(), tickets: tickets.clone() },
             magic_links,
             oidc,
             cli_logins,
             service_keys: settings.service_keys,
-            profiles: Profiles { db: db.clone() },
+            passwords: passwords.clone(),
+            passkeys,
+            profiles: Profiles {
+                db: db.clone(),
+                clock: clock.clone(),
+                entropy: entropy.clone(),
+                post: post.clone(),
+                proof: proof.clone(),
+                holdings: holdings(&db),
+            },
+            addresses: Addresses {
+                db: db.clone(),
+                clock: clock.clone(),
+                tickets,
+                post,
+                sessions: sessions.clone(),
+                proof,
+                frontend: settings.links.frontend,
+            },
+            sessions,
             health: Health::new(health::Parts {
                 db: db.clone(),
                 limiter: limiter.clone(),
@@ -169,4 +195,13 @@ impl App {
         }
         tracing::info!("Stopped");
     }
+}
+
+/// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
+fn holdings(db: &Database) -> Holdings {
+    Holdings::default()
+        .with(session::overview::Everything(db.clone()))
+        .with(address::Wishes(db.clone()))
+        .with(passkey::Everything(db.clone()))
+        .with(oidc::Everything(db.clone()))
 }

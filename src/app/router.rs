@@ -7,11 +7,21 @@ use super::{
     state::AppState,
 };
 use crate::{
-    cli_login::routes as cli_login, config::Environment, health::routes as health, magic_link::routes as magic_link,
-    oidc::routes as oidc, password::routes as password, profile::routes as profile, screens,
-    session::routes as session, session::ws_ticket::routes as ws_ticket,
+    address::routes as address,
+    cli_login::routes as cli_login,
+    config::Environment,
+    health::routes as health,
+    magic_link::routes as magic_link,
+    oidc::routes as oidc,
+    passkey::routes as passkey,
+    password::routes as password,
+    profile::routes as profile,
+    screens,
+    session::{overview::routes as overview, routes as session, ws_ticket::routes as ws_ticket},
 };
 
+const RELATED: &str =
+    "browsers fetch it without a person: a constant from the configuration, outside the counted paths";
 const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
@@ -24,7 +34,7 @@ pub fn build(
     environment: Environment,
     screens_shown: bool,
 ) -> Result<(Router, Vec<Planned>), Vec<String>> {
-    use Verb::{Get, Patch, Post};
+    use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
         .open(Get, "/health", health::health, PROBES)
@@ -37,6 +47,17 @@ pub fn build(
         .on(Post, "/api/auth/logout", session::logout)
         .on(Get, "/api/auth/me", profile::me)
         .on(Patch, "/api/auth/me", profile::change_me)
+        .on(Delete, "/api/auth/me", profile::leave)
+        .on(Post, "/api/auth/me/leave-code", profile::ask_to_leave)
+        .on(Get, "/api/auth/me/export", profile::export)
+        .on(Get, "/api/auth/workspaces", profile::workspaces)
+        .on(Get, "/api/auth/sessions", overview::list)
+        .on(Delete, "/api/auth/sessions", overview::end_others)
+        .on(Delete, "/api/auth/sessions/{id}", overview::end_one)
+        .on(Post, "/api/auth/change-email", address::ask)
+        .on(Post, "/api/auth/confirm-email", address::confirm)
+        .on(Post, "/api/auth/undo-email", address::undo)
+        .on(Post, "/api/auth/change-password", password::change)
         .on(Post, "/api/auth/forgot-password", password::forgot)
         .on(Post, "/api/auth/reset-password", password::reset)
         .on(Post, "/api/auth/set-password", password::set)
@@ -49,7 +70,18 @@ pub fn build(
         .on(Get, "/api/auth/cli-login", cli_login::show)
         .on(Post, "/api/auth/cli-login", cli_login::answer)
         .on(Get, "/api/auth/infomaniak/start", oidc::start)
-        .on(Get, "/api/auth/infomaniak/callback", oidc::callback);
+        .on(Get, "/api/auth/infomaniak/callback", oidc::callback)
+        .on(Post, "/api/auth/webauthn/login/begin", passkey::begin_login)
+        .on(Post, "/api/auth/webauthn/login/begin-discoverable", passkey::begin_discoverable)
+        .on(Post, "/api/auth/webauthn/login/complete", passkey::complete_login)
+        .on(Post, "/api/auth/webauthn/login/complete-discoverable", passkey::complete_discoverable)
+        .on(Get, "/api/auth/webauthn/check", passkey::check)
+        .on(Post, "/api/auth/webauthn/register/begin", passkey::begin_enrolment)
+        .on(Post, "/api/auth/webauthn/register/complete", passkey::complete_enrolment)
+        .on(Get, "/api/auth/webauthn/credentials", passkey::list)
+        .on(Patch, "/api/auth/webauthn/credentials/{id}", passkey::rename)
+        .on(Delete, "/api/auth/webauthn/credentials/{id}", passkey::remove)
+        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED);
     if screens_shown {
         let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
         for (path, file) in files {

@@ -3,12 +3,14 @@
 use axum::extract::FromRef;
 
 use crate::{
+    address::Addresses,
     cli_login::CliLogins,
     extract::ServiceKeys,
     health::Health,
     limit::Limiter,
     magic_link::MagicLinks,
     oidc::Oidc,
+    passkey::Passkeys,
     password::Passwords,
     profile::Profiles,
     session::{Sessions, SocketTickets},
@@ -25,7 +27,9 @@ pub struct AppState {
     pub cli_logins: CliLogins,
     pub socket_tickets: SocketTickets,
     pub service_keys: ServiceKeys,
+    pub passkeys: Passkeys,
     pub profiles: Profiles,
+    pub addresses: Addresses,
     pub health: Health,
 }
 
@@ -48,6 +52,8 @@ parts! {
     cli_logins: CliLogins,
     socket_tickets: SocketTickets,
     service_keys: ServiceKeys,
+    passkeys: Passkeys,
     profiles: Profiles,
+    addresses: Addresses,
     health: Health,
 }

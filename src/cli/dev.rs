@@ -37,6 +37,9 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     ] {
         variables.set_default(name, value);
     }
+    if let Some(list) = local_relying_party(variables) {
+        variables.set_default("WEBAUTHN_RPS", list);
+    }
     let mut settings = super::read(variables)?;
     settings.mail.announce_links = true;
     let listen = settings.server.listen.clone();
@@ -48,6 +51,17 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     greet(&home);
     app.serve(listener, stop).await;
     Ok(())
+}
+
+/// Passkeys for the pages on `localhost` that may read answers; none where there are no such pages.
+fn local_relying_party(variables: &Variables) -> Option<String> {
+    let listed = variables.get("CORS_ORIGINS").unwrap_or("").split(',').map(str::trim);
+    let local = |origin: &&str| origin.strip_prefix("http://localhost").is_some_and(|rest| rest.starts_with(':'));
+    let origins: Vec<&str> = listed.filter(local).collect();
+    if origins.is_empty() {
+        return None;
+    }
+    serde_json::to_string(&[serde_json::json!({"rp_id": "localhost", "rp_name": "Labs", "origins": origins})]).ok()
 }
 
 /// The key of this folder, made at the first start.
@@ -101,6 +115,7 @@ fn greet(home: &str) {
     Health       {home}/health/detailed
     Mails        ./{FOLDER}/mail (their links are printed here)
     Database     ./{FOLDER}/labs-auth.db
+    Passkeys     on http://localhost:8020, :3000 and :5173, unless WEBAUTHN_RPS says otherwise
     Admin        {ADMIN}, signed in by: curl -X POST {home}/api/auth/dev-login
 
   Stop with Ctrl-C.

@@ -1,6 +1,7 @@
 //! The commands of the binary.
 
 mod account;
+pub mod audit;
 mod dev;
 mod serve;
 
@@ -46,6 +47,8 @@ enum Command {
     Whoami,
     /// End the session at the server and forget the tokens
     Logout,
+    /// Show what happened to accounts, oldest first
+    Audit(audit::Wanted),
 }
 
 /// Runs the command that the arguments name.
@@ -68,6 +71,7 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Migrate => migrate(&variables).await,
             // Answered before any setting was read.
             Command::Login { .. } | Command::Whoami | Command::Logout => Ok(()),
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await,
         }
     });
     match outcome {
@@ -91,7 +95,7 @@ fn as_client(arguments: &Arguments) -> Option<ExitCode> {
             Command::Login { server, name, no_browser } => account::login(server, name.clone(), !no_browser).await,
             Command::Whoami => account::whoami().await,
             Command::Logout => account::logout().await,
-            Command::Serve | Command::Dev | Command::Migrate => Ok(()),
+            Command::Serve | Command::Dev | Command::Migrate | Command::Audit(_) => Ok(()),
         }
     });
     Some(match outcome {
@@ -112,11 +116,17 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
 }
 
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
-    let url = variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db");
-    let db = Database::open(url).await.map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    let db = Database::open(database_url(variables))
+        .await
+        .map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())
+}
+
+/// The database of a command that needs no other setting.
+fn database_url(variables: &Variables) -> &str {
+    variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db")
 }
 
 #[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]

@@ -11,7 +11,7 @@ use super::{CliLogins, approve::Decision, extract::Browser, page, wish::Wish};
 use crate::{
     error::ApiError,
     extract::{Field, Fields, Form, FromFields, Problem, Query, field},
-    limit::extract::Charged,
+    limit::extract::{Admitted, PerPath},
     secret::Plain,
     session::cookie,
 };
@@ -22,7 +22,7 @@ const PATH: &str = "/api/auth/cli-login";
 /// `GET /api/auth/cli-login`
 pub(crate) async fn show(
     State(logins): State<CliLogins>,
-    _: Charged,
+    _: Admitted<PerPath>,
     headers: HeaderMap,
     Query(wish): Query<Wish>,
 ) -> Result<Response, ApiError> {
@@ -86,7 +86,7 @@ impl Field for Csrf {
 /// `POST /api/auth/cli-login`
 pub(crate) async fn answer(
     State(logins): State<CliLogins>,
-    _: Charged,
+    _: Admitted<PerPath>,
     Browser(person): Browser,
     Form(answer): Form<Answer>,
 ) -> Result<Response, ApiError> {

@@ -13,6 +13,10 @@ use crate::{
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
     oidc::{self, provider::Registration},
+    passkey::{
+        RelyingParties,
+        setting::{self, Surroundings},
+    },
     public_url::PublicUrl,
     secret::SecretKey,
     session::Lifetimes,
@@ -42,6 +46,7 @@ pub struct Settings {
     pub mail: MailSettings,
     pub links: LinkSettings,
     pub accounts: AccountSettings,
+    pub passkeys: PasskeySettings,
     pub cors: CorsSettings,
     pub limits: LimitSettings,
     pub infomaniak: InfomaniakSettings,
@@ -127,6 +132,14 @@ impl InfomaniakSettings {
     }
 }
 
+/// On which sites passkeys work.
+#[derive(Clone, Debug)]
+pub struct PasskeySettings {
+    pub parties: RelyingParties,
+    /// Whether `webauthn/check` tells strangers which addresses have passkeys.
+    pub check_discloses: bool,
+}
+
 /// Which pages may read the answers.
 #[derive(Clone, Debug)]
 pub struct CorsSettings {
@@ -183,10 +196,12 @@ impl Settings {
         let api_base = reader.required("API_BASE_URL", PublicUrl::parse);
         let accounts = accounts(reader);
         let cors = cors(reader);
+        let passkeys = passkeys(reader, environment, &cors);
         let limits = limits(reader);
         let infomaniak = infomaniak(reader);
         let service_keys = ServiceKeys::new(reader.list("SERVICE_KEYS", ServiceKeys::parse));
         let mut warnings = reader.dead(&DEAD);
+        warnings.extend(passkeys.parties.warnings());
         if !limits.volumetric && environment == Environment::Production {
             warnings.push(String::from("RATE_LIMIT_ENABLED is false: the volumetric ceilings are off in production"));
         }
@@ -198,6 +213,7 @@ impl Settings {
             mail: mail?,
             links: LinkSettings { frontend: frontend?, api_base: api_base? },
             accounts,
+            passkeys,
             cors,
             limits,
             infomaniak,
@@ -237,12 +253,18 @@ fn mail(reader: &mut Reader<'_>) -> Option<MailSettings> {
 fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     let minutes = reader.number("ACCESS_TOKEN_EXPIRE_MINUTES", 30, 1..=24 * 60);
     let days = reader.number("REFRESH_TOKEN_EXPIRE_DAYS", 30, 1..=400);
+    // Not beyond the refresh token: a session that nobody can renew is no longer one.
+    let idle = reader.number("SESSION_IDLE_DAYS", days, 1..=days);
+    let absolute = reader.number("SESSION_ABSOLUTE_DAYS", 180, 1..=3650);
+    let of_days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
         magic_link_signup: reader.flag("MAGIC_LINK_ALLOW_SIGNUP", false),
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
-            refresh: Duration::from_secs(days * 24 * 60 * 60),
+            refresh: of_days(days),
+            idle: of_days(idle),
+            absolute: of_days(absolute),
         },
     }
 }
@@ -271,6 +293,15 @@ fn cors(reader: &mut Reader<'_>) -> CorsSettings {
     });
     let defaults = || PUBLIC_PREFIXES.map(str::to_owned).to_vec();
     CorsSettings { origins, public_prefixes: if prefixes.is_empty() { defaults() } else { prefixes } }
+}
+
+/// Without a list no site has passkeys.
+fn passkeys(reader: &mut Reader<'_>, environment: Environment, cors: &CorsSettings) -> PasskeySettings {
+    let around = Surroundings { development: environment == Environment::Development, cors_origins: &cors.origins };
+    PasskeySettings {
+        parties: reader.thorough("WEBAUTHN_RPS", |text| setting::parse(text, around)).unwrap_or_default(),
+        check_discloses: reader.flag("WEBAUTHN_CHECK_DISCLOSE", false),
+    }
 }
 
 /// An exact origin as browsers send it: scheme, host, and the port when it is not the scheme's own.

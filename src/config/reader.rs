@@ -118,6 +118,24 @@ impl<'a> Reader<'a> {
         self.optional(name, parse).unwrap_or(default)
     }
 
+    /// Like [`optional`](Self::optional), for a value that can have several faults at once.
+    pub(super) fn thorough<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, Vec<String>>,
+    ) -> Option<T> {
+        self.names.insert(name);
+        match parse(self.variables.get(name)?) {
+            Ok(value) => Some(value),
+            Err(problems) => {
+                for problem in problems {
+                    self.fault(name, problem);
+                }
+                None
+            }
+        }
+    }
+
     pub(super) fn number(&mut self, name: &'static str, default: u64, range: RangeInclusive<u64>) -> u64 {
         self.parsed_or(name, default, |text| {
             text.parse()

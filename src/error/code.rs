@@ -40,6 +40,8 @@ catalogue! {
     LinkInvalid = "AUTH_006", BAD_REQUEST, "The link is invalid or has expired.";
     EmailUnconfirmed = "AUTH_007", FORBIDDEN, "Please confirm your email address first.";
     AccountDisabled = "AUTH_008", FORBIDDEN, "This account is disabled.";
+    WrongPassword = "AUTH_009", BAD_REQUEST, "The current password is incorrect.";
+    NoPassword = "AUTH_010", BAD_REQUEST, "No password is set for this account.";
     RegistrationClosed = "AUTH_011", FORBIDDEN, "Registration is closed.";
     SignInExpired = "AUTH_013", BAD_REQUEST, "The sign-in request has expired.";
     SignInIncomplete = "AUTH_014", BAD_REQUEST, "Sign-in with Infomaniak was not completed.";
@@ -55,6 +57,12 @@ catalogue! {
     RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
     ProviderUnreachable = "EXT_001", BAD_GATEWAY, "The identity provider is not reachable.";
     ProviderUnconfigured = "EXT_002", SERVICE_UNAVAILABLE, "Sign-in with Infomaniak is not configured.";
+    PasskeyExpired = "WEBAUTHN_001", BAD_REQUEST, "The passkey request has expired. Please try again.";
+    PasskeyRefused = "WEBAUTHN_002", UNAUTHORIZED, "Passkey sign-in failed.";
+    PasskeysElsewhere = "WEBAUTHN_003", FORBIDDEN, "Passkeys are not available on this site.";
+    PasskeyKnown = "WEBAUTHN_004", CONFLICT, "This passkey is already registered.";
+    PasskeysFull = "WEBAUTHN_005", CONFLICT, "The maximum number of passkeys is reached.";
+    PasskeyUnusable = "WEBAUTHN_006", BAD_REQUEST, "The passkey could not be registered.";
     Internal = "SYS_001", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     Unavailable = "SYS_002", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }

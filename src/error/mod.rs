@@ -124,6 +124,12 @@ impl ApiError {
         Self::new(ErrorCode::RateLimited).retry_after(retry_after).with(|it| it.flood = true)
     }
 
+    /// A code with another sentence, where the code's own speaks of something else.
+    #[must_use]
+    pub fn saying(self, sentence: &'static str) -> Self {
+        self.with(|it| it.sentence = sentence)
+    }
+
     /// 405 with the methods that the path does take.
     pub fn method_not_allowed(allow: HeaderValue) -> Self {
         Self::new(ErrorCode::MethodNotAllowed).with(|it| it.allow = Some(allow))

@@ -38,6 +38,11 @@ impl Problem {
         Self::new("missing", "Field required")
     }
 
+    /// An object with fields was expected.
+    pub const fn not_an_object() -> Self {
+        Self::new("model_attributes_type", "Input should be a valid dictionary or object to extract fields from")
+    }
+
     /// The value is none of a closed list, which the sentence names.
     pub const fn not_one_of(msg: &'static str) -> Self {
         Self::new("enum", msg)

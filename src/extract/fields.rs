@@ -28,7 +28,8 @@ pub enum Change<T> {
 /// The fields of one object, and the faults found so far.
 #[derive(Debug)]
 pub struct Fields {
-    place: &'static str,
+    /// The way to this object.
+    place: Vec<&'static str>,
     values: Map<String, Value>,
     faults: Vec<FieldFault>,
 }
@@ -40,7 +41,7 @@ impl Fields {
     /// 422 with every fault.
     pub fn read<T: FromFields>(place: &'static str, values: Map<String, Value>) -> Result<T, ApiError> {
         let stray_nul = values.iter().any(|(name, value)| name.contains('\0') || holds_nul(value));
-        let mut fields = Self { place, values, faults: Vec::new() };
+        let mut fields = Self { place: vec![place], values, faults: Vec::new() };
         let read = T::from_fields(&mut fields);
         if stray_nul && fields.faults.is_empty() {
             fields
@@ -72,6 +73,28 @@ impl Fields {
         }
     }
 
+    /// A field that must be there and is an object with fields of its own.
+    pub fn object<T: FromFields>(&mut self, names: &[&'static str]) -> Option<T> {
+        let (name, value) = self.find(names);
+        let values = match value {
+            Some(Value::Object(values)) => values,
+            Some(_) => return self.note(name, Err(Problem::not_an_object())),
+            None => return self.note(name, Err(Problem::missing())),
+        };
+        let place = self.place.iter().copied().chain([name]).collect();
+        let mut inner = Self { place, values, faults: Vec::new() };
+        let read = T::from_fields(&mut inner);
+        let sound = inner.faults.is_empty();
+        self.faults.append(&mut inner.faults);
+        read.filter(|_| sound)
+    }
+
+    /// Notes a fault of a field that reads well by itself but does not fit another.
+    pub fn refuse(&mut self, name: &'static str, problem: Problem) {
+        let loc = self.loc(name);
+        self.faults.push(fault(loc, problem));
+    }
+
     /// A field of a partial update, for which absent and null differ.
     pub fn change<T: Field>(&mut self, names: &[&'static str]) -> Change<T> {
         match self.find(names) {
@@ -93,10 +116,14 @@ impl Fields {
         match outcome {
             Ok(value) => Some(value),
             Err(problem) => {
-                self.faults.push(fault(vec![Loc::Name(self.place), Loc::Name(name)], problem));
+                self.refuse(name, problem);
                 None
             }
         }
+    }
+
+    fn loc(&self, name: &'static str) -> Vec<Loc> {
+        self.place.iter().copied().chain([name]).map(Loc::Name).collect()
     }
 }
 

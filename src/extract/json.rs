@@ -82,10 +82,7 @@ pub fn read<T: FromFields>(decoded: Decoded) -> Result<T, ApiError> {
         Decoded::Json(Value::Object(values)) => Fields::read("body", values),
         Decoded::Absent if T::OPTIONAL => Fields::read("body", serde_json::Map::new()),
         Decoded::Absent => Err(whole_body(Problem::missing())),
-        Decoded::Json(_) | Decoded::Foreign => Err(whole_body(Problem::new(
-            "model_attributes_type",
-            "Input should be a valid dictionary or object to extract fields from",
-        ))),
+        Decoded::Json(_) | Decoded::Foreign => Err(whole_body(Problem::not_an_object())),
     }
 }
 

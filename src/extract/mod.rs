@@ -6,6 +6,7 @@ pub mod field;
 pub mod fields;
 pub mod form;
 pub mod json;
+pub mod path;
 pub mod query;
 pub mod rule;
 pub mod service_key;

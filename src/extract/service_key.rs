@@ -73,7 +73,7 @@ where
         if keys.admit(&parts.headers) {
             return Ok(Self);
         }
-        let visit = Visit::of(&parts.extensions)?;
+        let visit = Visit::noted_in(&parts.extensions)?;
         visit.charge(&Limiter::from_ref(state), &[Charge::auth(visit.route(), visit.client())]).await?;
         // Without a key in the configuration there is nobody whom the route could serve.
         Err(if keys.is_empty() {

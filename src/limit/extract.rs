@@ -9,7 +9,7 @@ use http::{Extensions, request::Parts};
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
 use crate::{
     error::ApiError,
-    extract::{Describe, FromFields, Rule, json},
+    extract::{Describe, FromFields, Query, Rule, json},
 };
 
 /// Marks an admission by the bucket of path and address.
@@ -34,6 +34,14 @@ pub trait Addressed {
 /// A body, and the proof that it was charged for.
 #[derive(Debug)]
 pub struct Limited<B, T>(pub Admission<B>, pub T);
+
+/// The proof alone, on a route that reads no body. Whatever was sent stays unread.
+#[derive(Debug)]
+pub struct Admitted<B>(pub Admission<B>);
+
+/// A query string, and the proof that it was charged for before it was looked at.
+#[derive(Debug)]
+pub struct LimitedQuery<B, T>(pub Admission<B>, pub T);
 
 impl<S, T> FromRequest<S> for Limited<PerPath, T>
 where
@@ -66,6 +74,47 @@ where
     }
 }
 
+impl<S> FromRequestParts<S> for Admitted<PerPath>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let visit = Visit::noted_in(&parts.extensions)?;
+        visit.charge(&Limiter::from_ref(state), &[Charge::auth(visit.route(), visit.client())]).await?;
+        Ok(Self(Admission::granted()))
+    }
+}
+
+impl<S, T> FromRequestParts<S> for LimitedQuery<PerPath, T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    T: FromFields,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let Admitted(admission) = Admitted::from_request_parts(parts, state).await?;
+        let Query(query) = Query::from_request_parts(parts, state).await?;
+        Ok(Self(admission, query))
+    }
+}
+
+impl Describe for Admitted<PerPath> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bucket(Bucket::Auth));
+    }
+}
+
+impl<T> Describe for LimitedQuery<PerPath, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Bucket(Bucket::Auth), Rule::Query]);
+    }
+}
+
 impl<T> Describe for Limited<PerPath, T> {
     fn describe(rules: &mut Vec<Rule>) {
         rules.extend([Rule::Body, Rule::Bucket(Bucket::Auth)]);
@@ -78,47 +127,40 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
     }
 }
 
-/// The proof that the path was charged for, on a route without a JSON body. It stands in front of what reads the
-/// query, so that a faulty query is charged for too.
-#[derive(Debug)]
-pub struct Charged(pub Admission<PerPath>);
-
-impl<S> FromRequestParts<S> for Charged
-where
-    S: Send + Sync,
-    Limiter: FromRef<S>,
-{
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let visit = Visit::of(&parts.extensions)?;
-        visit.charge(&Limiter::from_ref(state), &[Charge::auth(visit.route(), &visit.client)]).await?;
-        Ok(Self(Admission::granted()))
-    }
-}
-
-impl Describe for Charged {
-    fn describe(rules: &mut Vec<Rule>) {
-        rules.push(Rule::Bucket(Bucket::Auth));
-    }
-}
-
 /// Who asks for what, as the corridor and the router noted it.
-pub(crate) struct Visit {
+#[derive(Debug)]
+pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
 }
 
 impl Visit {
-    /// Reads what was noted.
-    pub(crate) fn of(extensions: &Extensions) -> Result<Self, ApiError> {
+    /// Reads the notes of a request.
+    ///
+    /// # Errors
+    /// 500 when the request did not walk the corridor, which is a defect.
+    pub fn of(request: &Request) -> Result<Self, ApiError> {
+        let extensions = request.extensions();
+        Self::noted_in(extensions)
+    }
+
+    pub(crate) fn noted_in(extensions: &Extensions) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
         })
+    }
+
+    /// Charges a mailbox alone, for a route that a session guards; `email` in its canonical form.
+    ///
+    /// # Errors
+    /// 429 when the mailbox has had enough.
+    pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
+        self.charge(limiter, &[Charge::auth_email(M::SCOPE, email)]).await?;
+        Ok(Admission::granted())
     }
 
     /// The matched template.
@@ -141,7 +183,7 @@ impl Visit {
 }
 
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {
-    let visit = Visit::of(request.extensions())?;
+    let visit = Visit::of(&request)?;
     let decoded = json::decode(request).await?;
     visit.charge(limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
     Ok((visit, json::read(decoded)?))

@@ -1,6 +1,6 @@
 //! Asking for a link. The answer is the same for every address, its random handle included, and so is the work.
 
-use super::{MagicLinks, Particulars, Refusal, device};
+use super::{MagicLinks, Particulars, Refusal};
 use crate::{
     account::{self, Email, Locale},
     error::ApiError,
@@ -51,10 +51,7 @@ impl MagicLinks {
         let letter = Letter::MagicLink {
             link: self.frontend.link("/magic-link", &issued.secret),
             code: code.shown(),
-            request: Request {
-                address: visitor.client.address(),
-                device: visitor.user_agent.as_deref().and_then(device::describe),
-            },
+            request: Request { address: visitor.client.address(), device: visitor.in_words() },
         };
         let recipient = match &account {
             Some(account) => account.recipient(),

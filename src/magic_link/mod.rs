@@ -3,7 +3,6 @@
 //! A link is redeemed by POST alone: a mail scanner that opens it changes nothing.
 
 pub mod ask;
-mod device;
 pub mod redeem;
 pub mod routes;
 

@@ -46,6 +46,10 @@ impl Composer {
         let name = to.name.and_then(presentable_name);
         let greeting = name.as_deref().map(unlinked);
         let lifetime = letter.lifetime().map(|lifetime| in_words(lifetime, to.language));
+        // An address would be made a link by mail programs; whoever asked for the change typed it.
+        let facts = letter
+            .facts()
+            .map(|fact| fact.map(|text| if text.contains('@') { unlinked(text) } else { text.to_owned() }));
         let wording = self
             .templates
             .write(
@@ -55,6 +59,7 @@ impl Composer {
                     name: greeting.as_deref(),
                     product: self.from.product(),
                     links,
+                    facts: facts.each_ref().map(Option::as_deref),
                     lifetime: lifetime.as_deref(),
                     code: letter.code(),
                 },

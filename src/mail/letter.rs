@@ -42,6 +42,24 @@ pub enum Letter {
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
     PasswordChanged,
+    /// Tells the owner that a passkey for a site was added. Its name is left out: a stranger may have chosen it.
+    PasskeyAdded { site: String },
+    /// Tells the owner that a passkey for a site was removed.
+    PasskeyRemoved { site: String },
+    /// Tells the owner that somebody signed in from a device not seen before, in words of ours and by its address.
+    NewDevice { device: String, address: String },
+    /// Asks the owner of a mailbox whether it shall be the address of an account that already exists.
+    ConfirmEmail { link: String },
+    /// Tells the present address that a change to `new` was asked for, with a link that stops or undoes it.
+    EmailChangeAsked { new: String, link: String },
+    /// Tells the former address that `new` has taken its place, with a link that undoes it.
+    EmailChanged { new: String, link: String },
+    /// Tells the restored address that the change is undone, with a link to a new password.
+    EmailRestored { link: String },
+    /// Carries the code that deletes the account.
+    LeaveCode { code: String },
+    /// Tells the owner that the account is gone.
+    AccountDeleted,
 }
 
 /// From where a letter was asked for, so that its reader can tell an own request from a stranger's.
@@ -49,7 +67,7 @@ pub enum Letter {
 pub struct Request {
     pub address: String,
     /// Browser and system in words of ours, never what the client sent.
-    pub device: Option<String>,
+    pub device: String,
 }
 
 impl Letter {
@@ -59,6 +77,12 @@ impl Letter {
     pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
     pub const RESET_PASSWORD_LIFETIME: Duration = Duration::from_hours(1);
+    /// How long the link of a [`Letter::ConfirmEmail`] lives.
+    pub const CONFIRM_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
+    /// How long a link that undoes a change of address lives: a weekend and a day.
+    pub const UNDO_EMAIL_LIFETIME: Duration = Duration::from_hours(72);
+    /// How long the code of a [`Letter::LeaveCode`] lives.
+    pub const LEAVE_CODE_LIFETIME: Duration = Duration::from_mins(15);
 
     /// The letter's name in the outbox, in the log and among the templates.
     pub const fn kind(&self) -> &'static str {
@@ -69,6 +93,15 @@ impl Letter {
             Self::MagicLink { .. } => "magic_link",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
+            Self::PasskeyAdded { .. } => "passkey_added",
+            Self::PasskeyRemoved { .. } => "passkey_removed",
+            Self::NewDevice { .. } => "new_device",
+            Self::ConfirmEmail { .. } => "confirm_email",
+            Self::EmailChangeAsked { .. } => "email_change_asked",
+            Self::EmailChanged { .. } => "email_changed",
+            Self::EmailRestored { .. } => "email_restored",
+            Self::LeaveCode { .. } => "leave_code",
+            Self::AccountDeleted => "account_deleted",
         }
     }
 
@@ -78,9 +111,37 @@ impl Letter {
             Self::VerifyEmail { link }
             | Self::SetPassword { link, .. }
             | Self::ResetPassword { link }
-            | Self::MagicLink { link, .. } => [Some(link), None],
+            | Self::MagicLink { link, .. }
+            | Self::ConfirmEmail { link }
+            | Self::EmailChangeAsked { link, .. }
+            | Self::EmailChanged { link, .. }
+            | Self::EmailRestored { link } => [Some(link), None],
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
-            Self::PasswordChanged => [None, None],
+            Self::PasswordChanged
+            | Self::PasskeyAdded { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::NewDevice { .. }
+            | Self::LeaveCode { .. }
+            | Self::AccountDeleted => [None, None],
+        }
+    }
+
+    /// Texts that the letter's own words refer to: a device and its address, a new address, a code, a site.
+    pub(super) fn facts(&self) -> [Option<&str>; 2] {
+        match self {
+            Self::NewDevice { device, address } => [Some(device), Some(address)],
+            Self::EmailChangeAsked { new, .. } | Self::EmailChanged { new, .. } => [Some(new), None],
+            Self::LeaveCode { code } => [Some(code), None],
+            Self::PasskeyAdded { site } | Self::PasskeyRemoved { site } => [Some(site), None],
+            Self::VerifyEmail { .. }
+            | Self::SetPassword { .. }
+            | Self::ResetPassword { .. }
+            | Self::MagicLink { .. }
+            | Self::AccountExists { .. }
+            | Self::PasswordChanged
+            | Self::ConfirmEmail { .. }
+            | Self::EmailRestored { .. }
+            | Self::AccountDeleted => [None, None],
         }
     }
 
@@ -89,22 +150,23 @@ impl Letter {
         match self {
             Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
             Self::SetPassword { valid_for, .. } => Some(*valid_for),
-            Self::ResetPassword { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
             Self::MagicLink { .. } => Some(Self::MAGIC_LINK_LIFETIME),
-            Self::AccountExists { .. } | Self::PasswordChanged => None,
+            Self::ResetPassword { .. } | Self::EmailRestored { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
+            Self::ConfirmEmail { .. } => Some(Self::CONFIRM_EMAIL_LIFETIME),
+            Self::EmailChangeAsked { .. } | Self::EmailChanged { .. } => Some(Self::UNDO_EMAIL_LIFETIME),
+            Self::LeaveCode { .. } => Some(Self::LEAVE_CODE_LIFETIME),
+            Self::AccountExists { .. }
+            | Self::PasswordChanged
+            | Self::PasskeyAdded { .. }
+            | Self::PasskeyRemoved { .. }
+            | Self::NewDevice { .. }
+            | Self::AccountDeleted => None,
         }
     }
 
     /// The code beside the link, and from where both were asked for.
     pub(super) fn code(&self) -> Option<(&str, &Request)> {
-        match self {
-            Self::MagicLink { code, request, .. } => Some((code, request)),
-            Self::VerifyEmail { .. }
-            | Self::SetPassword { .. }
-            | Self::ResetPassword { .. }
-            | Self::AccountExists { .. }
-            | Self::PasswordChanged => None,
-        }
+        if let Self::MagicLink { code, request, .. } = self { Some((code, request)) } else { None }
     }
 }
 

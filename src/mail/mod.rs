@@ -24,7 +24,7 @@ pub use self::{
     courier::Courier,
     letter::{Delivery, Language, Letter, Recipient, Request},
     open::{SEAL_LABEL, open},
-    post::Post,
+    post::{Post, Queued},
     report::{MailReport, MailState},
     settings::{MailSettings, Patience, Sender},
 };

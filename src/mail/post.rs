@@ -4,6 +4,7 @@ use std::{fmt, sync::Arc};
 
 use tokio::sync::Notify;
 
+pub use super::store::Queued;
 use super::{
     compose::Composer,
     letter::{Delivery, Letter, Recipient},
@@ -12,7 +13,7 @@ use super::{
 use crate::{
     clock::Clock,
     secret::{Entropy, Seal},
-    store::{Fault, Tx},
+    store::{Database, Fault, Tx},
 };
 
 /// Takes letters into the outbox.
@@ -42,6 +43,23 @@ impl Post {
         let sealed = self.seal.seal(&self.entropy, &text);
         let posted = Posted { recipient: to.email, kind: letter.kind(), sealed: &sealed, delivery };
         store::insert(tx, self.entropy.uuid(), &posted, self.clock.now()).await
+    }
+
+    /// Removes what waits for a mailbox, dead mails too: its account is gone. A mail that is being delivered right now
+    /// may still arrive.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn forget(&self, tx: &mut Tx, email: &str) -> Result<(), Fault> {
+        store::forget(tx, email).await
+    }
+
+    /// What waits for a mailbox, without what it says.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn queued_for(&self, db: &Database, email: &str) -> Result<Vec<Queued>, Fault> {
+        store::queued_for(db, email).await
     }
 
     /// Tells the courier to look at once. To be called after the commit; a forgotten call costs seconds, not the mail.

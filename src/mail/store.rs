@@ -134,3 +134,23 @@ pub(super) async fn figures(db: &Database) -> Result<Figures, Fault> {
          FROM mail_outbox",
     )
 }
+
+/// A mail that waits, as its recipient may see it.
+#[derive(Clone, Debug, serde::Serialize, sqlx::FromRow)]
+pub struct Queued {
+    pub kind: String,
+    pub created_at: Timestamp,
+}
+
+pub(super) async fn queued_for(db: &Database, email: &str) -> Result<Vec<Queued>, Fault> {
+    query!(
+        read db,
+        all<Queued>,
+        "SELECT kind, created_at FROM mail_outbox WHERE recipient = $1 AND state <> 'void' ORDER BY created_at",
+        email,
+    )
+}
+
+pub(super) async fn forget(tx: &mut Tx, email: &str) -> Result<(), Fault> {
+    query!(in tx, execute, "DELETE FROM mail_outbox WHERE recipient = $1", email).map(|_| ())
+}

@@ -34,13 +34,22 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 6] = [
+const LETTERS: [[(&str, &str); 6]; 15] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
     letter!("magic_link"),
     letter!("account_exists"),
     letter!("password_changed"),
+    letter!("passkey_added"),
+    letter!("passkey_removed"),
+    letter!("new_device"),
+    letter!("confirm_email"),
+    letter!("email_change_asked"),
+    letter!("email_changed"),
+    letter!("email_restored"),
+    letter!("leave_code"),
+    letter!("account_deleted"),
 ];
 
 /// The templates, compiled.
@@ -58,6 +67,7 @@ pub(super) struct Particulars<'a> {
     pub(super) name: Option<&'a str>,
     pub(super) product: &'a str,
     pub(super) links: [Option<&'a str>; 2],
+    pub(super) facts: [Option<&'a str>; 2],
     pub(super) lifetime: Option<&'a str>,
     pub(super) code: Option<(&'a str, &'a Request)>,
 }
@@ -88,20 +98,20 @@ impl Templates {
 
 fn context(particulars: &Particulars<'_>, subject: &str, link: impl Fn(&str) -> Value) -> Value {
     let absent = || Value::from(());
+    let [fact, second_fact] = particulars.facts.map(|text| text.map_or_else(absent, Value::from));
     let [first, second] = particulars.links.map(|target| target.map_or_else(absent, &link));
     Value::from(Kwargs::from_iter([
         ("subject", Value::from(subject)),
         ("name", particulars.name.map_or_else(absent, Value::from)),
         ("product", Value::from(particulars.product)),
+        ("fact", fact),
+        ("second_fact", second_fact),
         ("link", first),
         ("second_link", second),
         ("lifetime", particulars.lifetime.map_or_else(absent, Value::from)),
         ("code", particulars.code.map_or_else(absent, |(code, _)| Value::from(code))),
         ("address", particulars.code.map_or_else(absent, |(_, request)| Value::from(request.address.as_str()))),
-        (
-            "device",
-            particulars.code.and_then(|(_, request)| request.device.as_deref()).map_or_else(absent, Value::from),
-        ),
+        ("device", particulars.code.map_or_else(absent, |(_, request)| Value::from(request.device.as_str()))),
     ]))
 }
 

@@ -15,7 +15,9 @@ impl Hosts {
     pub(super) fn serves(&self, request: &Request) -> bool {
         let mut values = request.headers().get_all(header::HOST).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };
-        let Ok(host) = Authority::try_from(value.as_bytes()) else { return false };
+        // A host and perhaps a port (RFC 9110, 7.2); an authority may also name a user, which no `Host` does.
+        let plain = |host: &Authority| !host.as_str().contains('@') && !host.host().is_empty();
+        let Some(host) = Authority::try_from(value.as_bytes()).ok().filter(plain) else { return false };
         if request.uri().authority().is_some_and(|target| !target.as_str().eq_ignore_ascii_case(host.as_str())) {
             return false;
         }

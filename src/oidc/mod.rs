@@ -7,6 +7,7 @@ pub mod callback;
 pub mod cookie;
 mod enter;
 mod extract;
+mod linked;
 pub mod provider;
 pub mod routes;
 mod store;
@@ -16,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-pub use self::provider::Provider;
+pub use self::{linked::Everything, provider::Provider};
 use crate::{
     clock::Clock,
     public_url::PublicUrl,

@@ -12,12 +12,15 @@ use super::{
     cookie,
     extract::{Back, Destination},
 };
-use crate::{error::ApiError, limit::extract::Charged};
+use crate::{
+    error::ApiError,
+    limit::extract::{Admitted, PerPath},
+};
 
 /// `GET /api/auth/infomaniak/start`
 pub(crate) async fn start(
     State(oidc): State<Oidc>,
-    _: Charged,
+    _: Admitted<PerPath>,
     Destination(redirect_to): Destination,
 ) -> Result<Response, ApiError> {
     let begun = oidc.begin(redirect_to).await?;
@@ -27,7 +30,7 @@ pub(crate) async fn start(
 }
 
 /// `GET /api/auth/infomaniak/callback`
-pub(crate) async fn callback(State(oidc): State<Oidc>, _: Charged, back: Back) -> Result<Response, ApiError> {
+pub(crate) async fn callback(State(oidc): State<Oidc>, _: Admitted<PerPath>, back: Back) -> Result<Response, ApiError> {
     let outcome = oidc.finish(back.said, back.browser.as_ref()).await;
     // A return that was not this browser's own must not end the sign-in that is.
     let spent = !matches!(outcome, Err(Failure::StateInvalid));

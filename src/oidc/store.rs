@@ -1,8 +1,27 @@
 //! The statements of the table `oidc_identities`.
 
+use serde::Serialize;
 use uuid::Uuid;
 
-use crate::store::{Fault, Timestamp, Tx, query};
+use crate::store::{Database, Fault, FromRow, Timestamp, Tx, query};
+
+/// A link as its owner may see it.
+#[derive(Debug, FromRow, Serialize)]
+pub(super) struct Identity {
+    issuer: String,
+    subject: String,
+    created_at: Timestamp,
+}
+
+/// Every link of a person.
+pub(super) async fn all_of(db: &Database, user: Uuid) -> Result<Vec<Identity>, Fault> {
+    query!(
+        read db,
+        all<Identity>,
+        "SELECT issuer, subject, created_at FROM oidc_identities WHERE user_id = $1 ORDER BY created_at",
+        user
+    )
+}
 
 /// The account that is linked to a person of the provider.
 pub(super) async fn find_linked(tx: &mut Tx, issuer: &str, subject: &str) -> Result<Option<(Uuid,)>, Fault> {

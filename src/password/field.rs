@@ -1,19 +1,16 @@
-//! Passwords as fields: shape only. Neither type prints itself.
+//! A new password as a field: shape only. It does not print itself. The current one stands in `account/password.rs`.
 
 use std::fmt;
 
 use serde_json::Value;
 use unicode_normalization::UnicodeNormalization;
 
+pub use crate::account::CurrentPassword;
 use crate::extract::{Field, Problem, field};
 
 /// A password that somebody wants to have: 8 to 128 code points after NFC, never trimmed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct NewPassword(String);
-
-/// A password that somebody claims to have: 1 to 1024 code points.
-#[derive(Clone, PartialEq, Eq)]
-pub struct CurrentPassword(String);
 
 impl NewPassword {
     /// The NFC form.
@@ -22,39 +19,16 @@ impl NewPassword {
     }
 }
 
-impl CurrentPassword {
-    /// The NFC form.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
 impl Field for NewPassword {
     fn read(value: &Value) -> Result<Self, Problem> {
-        normalised(value, 8, 128).map(Self)
+        let text: String = field::text(value)?.nfc().collect();
+        field::length(&text, 8, 128)?;
+        Ok(Self(text))
     }
-}
-
-impl Field for CurrentPassword {
-    fn read(value: &Value) -> Result<Self, Problem> {
-        normalised(value, 1, 1024).map(Self)
-    }
-}
-
-fn normalised(value: &Value, min: u64, max: u64) -> Result<String, Problem> {
-    let text: String = field::text(value)?.nfc().collect();
-    field::length(&text, min, max)?;
-    Ok(text)
 }
 
 impl fmt::Debug for NewPassword {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("NewPassword(…)")
-    }
-}
-
-impl fmt::Debug for CurrentPassword {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("CurrentPassword(…)")
     }
 }

@@ -3,7 +3,8 @@
 use super::{Passwords, Refusal};
 use crate::{
     account::{self, Email},
-    limit::{Admission, extract::Mailbox},
+    audit::{self, Act, Event},
+    limit::{Admission, ClientIp, extract::Mailbox},
     mail::Letter,
     store::retrying,
     ticket::Purpose,
@@ -14,7 +15,7 @@ impl Passwords {
     ///
     /// # Errors
     /// An absent part.
-    pub async fn forgot<S>(&self, _: &Admission<Mailbox<S>>, email: &Email) -> Result<(), Refusal> {
+    pub async fn forgot<S>(&self, _: &Admission<Mailbox<S>>, email: &Email, client: &ClientIp) -> Result<(), Refusal> {
         retrying(async || {
             let mut tx = self.db.begin().await?;
             let account = account::find_for_update(&mut tx, email.as_str()).await?;
@@ -29,6 +30,8 @@ impl Passwords {
                 }
             };
             self.mail_link(&mut tx, email, active, purpose, letter).await?;
+            let event = Event::by(Act::PasswordForgotten, client, self.clock.now());
+            audit::record(&mut tx, &event.naming(account.as_ref().map(|it| it.id), email.as_str())).await?;
             tx.commit().await?;
             Ok::<_, Refusal>(())
         })

@@ -17,6 +17,7 @@ use argon2::{
 use tokio::sync::Semaphore;
 
 use crate::{
+    account::password::{Fitting, Proof},
     error::{ApiError, ErrorCode, RetryAfter},
     secret::Entropy,
 };
@@ -112,6 +113,12 @@ impl Hashing {
             work()
         };
         tokio::task::spawn_blocking(run).await.map_err(ApiError::internal)
+    }
+}
+
+impl Proof for Hashing {
+    fn fits<'a>(&'a self, password: &'a str, stored: &'a str) -> Fitting<'a> {
+        Box::pin(async move { Ok(self.check(password, Some(stored)).await? != Check::Wrong) })
     }
 }
 

@@ -4,6 +4,7 @@
 use super::{Passwords, Refusal, field::CurrentPassword, hashing::Check};
 use crate::{
     account::{self, Email},
+    audit::{Act, Event},
     session::{Opened, SignedInBy, Visitor},
     store::retrying,
 };
@@ -26,13 +27,18 @@ impl Passwords {
         let stored = account.as_ref().and_then(|account| account.password_hash.as_deref());
         let check = self.hashing.check(password, stored).await?;
         let (Some(account), Check::Right { outdated }) = (&account, check) else {
-            return Err(Refusal::WrongCredentials);
+            // Written for a known and an unknown address alike; the latter leaves its fingerprint only.
+            let event =
+                self.sign_in_event(visitor).naming(account.map(|account| account.id), credentials.email.as_str());
+            return self.refuse(Refusal::WrongCredentials, &event.refused("wrong credentials")).await;
         };
         if !account.is_active {
-            return Err(Refusal::Disabled);
+            let event = self.sign_in_event(visitor).on(account.id);
+            return self.refuse(Refusal::Disabled, &event.refused("account disabled")).await;
         }
         if !account.is_verified() {
-            return Err(Refusal::Unconfirmed);
+            let event = self.sign_in_event(visitor).on(account.id);
+            return self.refuse(Refusal::Unconfirmed, &event.refused("address unconfirmed")).await;
         }
         let renewed = if outdated { Some(self.hashing.hash(password).await?) } else { None };
         retrying(async || {
@@ -50,5 +56,9 @@ impl Passwords {
             }
         })
         .await
+    }
+
+    fn sign_in_event<'a>(&self, visitor: &'a Visitor) -> Event<'a> {
+        Event::by(Act::SignIn, &visitor.client, self.clock.now())
     }
 }

@@ -1,6 +1,7 @@
 //! Passwords, from registration to reset. Unknown and wrong take the same path and the same time, and an answer never
 //! tells whether an address is known.
 
+pub mod change;
 pub mod field;
 pub mod forgot;
 pub mod hashing;
@@ -36,6 +37,7 @@ pub struct Passwords {
     pub tickets: Tickets,
     pub post: Post,
     pub hashing: Hashing,
+    pub turns: change::Turns,
     pub sessions: Sessions,
     /// Where mailed links lead.
     pub frontend: PublicUrl,
@@ -47,6 +49,9 @@ pub struct Passwords {
 #[derive(Debug)]
 pub enum Refusal {
     WrongCredentials,
+    /// The current password of a signed-in person.
+    WrongPassword,
+    NoPassword,
     Unconfirmed,
     Disabled,
     RegistrationClosed,
@@ -78,6 +83,8 @@ impl From<Refusal> for ApiError {
     fn from(refusal: Refusal) -> Self {
         match refusal {
             Refusal::WrongCredentials => Self::new(ErrorCode::WrongCredentials),
+            Refusal::WrongPassword => Self::new(ErrorCode::WrongPassword),
+            Refusal::NoPassword => Self::new(ErrorCode::NoPassword),
             Refusal::Unconfirmed => Self::new(ErrorCode::EmailUnconfirmed),
             Refusal::Disabled => Self::new(ErrorCode::AccountDisabled),
             Refusal::RegistrationClosed => Self::new(ErrorCode::RegistrationClosed),
@@ -116,6 +123,8 @@ const fn page(purpose: Purpose) -> &'static str {
         Purpose::MagicLink | Purpose::OidcState | Purpose::OidcHandoff | Purpose::Cli | Purpose::WsTicket => {
             "/magic-link"
         }
+        Purpose::ConfirmEmail => "/confirm-email",
+        Purpose::UndoEmail => "/undo-email",
     }
 }
 

@@ -3,8 +3,9 @@
 use super::{Passwords, Refusal, field::NewPassword, policy};
 use crate::{
     account::{self, Email, FullName, Locale, NewAccount, WorkspaceName},
+    audit::{self, Act, Event},
     error::ApiError,
-    limit::{Admission, extract::Mailbox},
+    limit::{Admission, ClientIp, extract::Mailbox},
     mail::{Delivery, Letter},
     store::retrying,
     ticket::Purpose,
@@ -26,7 +27,12 @@ impl Passwords {
     ///
     /// # Errors
     /// Closed registration, a weak password, a busy or absent part.
-    pub async fn register<S>(&self, _: &Admission<Mailbox<S>>, wanted: &Registration) -> Result<(), Refusal> {
+    pub async fn register<S>(
+        &self,
+        _: &Admission<Mailbox<S>>,
+        wanted: &Registration,
+        client: &ClientIp,
+    ) -> Result<(), Refusal> {
         if !self.registration_open {
             return Err(Refusal::RegistrationClosed);
         }
@@ -35,12 +41,12 @@ impl Passwords {
             return Err(Refusal::Weak(reasons));
         }
         let hash = self.hashing.hash(wanted.password.as_str()).await?;
-        retrying(|| self.write_registration(wanted, &hash)).await?;
+        retrying(|| self.write_registration(wanted, &hash, client)).await?;
         self.post.wake();
         Ok(())
     }
 
-    async fn write_registration(&self, wanted: &Registration, hash: &str) -> Result<(), Refusal> {
+    async fn write_registration(&self, wanted: &Registration, hash: &str, client: &ClientIp) -> Result<(), Refusal> {
         let email = &wanted.email;
         let mut tx = self.db.begin().await?;
         let new = NewAccount {
@@ -52,15 +58,18 @@ impl Passwords {
             workspace_name: wanted.workspace_name.as_ref().map(|name| name.0.as_str()),
             now: self.clock.now(),
         };
+        let event = Event::by(Act::Register, client, new.now);
         if let Some(fresh) = account::insert_unverified(&mut tx, &new).await? {
             let letter = |link| Letter::VerifyEmail { link };
             self.mail_link(&mut tx, email, Some(&fresh), Purpose::VerifyEmail, letter).await?;
+            audit::record(&mut tx, &event.on(fresh.id)).await?;
             tx.commit().await?;
             return Ok(());
         }
         let known = account::find_for_update(&mut tx, email.as_str())
             .await?
             .ok_or_else(|| ApiError::internal("an address was taken and free in one transaction"))?;
+        audit::record(&mut tx, &event.on(known.id).refused("address known")).await?;
         if known.is_verified() || !known.is_active {
             // A decoy: the statements that the other two cases run.
             self.tickets.issue_mailed(&mut tx, Purpose::VerifyEmail, None).await?;

@@ -1,10 +1,12 @@
 //! Replacing a forgotten password by the mailed link. A failing policy does not consume the link; success ends every
-//! session and every other link of the account.
+//! session and every other link of the account, one that undoes a change of address aside.
 
 use super::{Passwords, Refusal, field::NewPassword, hashing::Check, policy};
 use crate::{
     account::{self, Account, Email},
+    audit::{self, Act, Event},
     error::ApiError,
+    limit::ClientIp,
     mail::{Delivery, Letter},
     secret::Plain,
     store::retrying,
@@ -16,15 +18,15 @@ impl Passwords {
     ///
     /// # Errors
     /// A bad link, a weak password, a busy or absent part.
-    pub async fn reset(&self, token: &Plain, password: &NewPassword) -> Result<(), Refusal> {
+    pub async fn reset(&self, token: &Plain, password: &NewPassword, client: &ClientIp) -> Result<(), Refusal> {
         let account = self.owner_of(token, Purpose::PasswordReset).await?;
         let hash = self.acceptable(password, &account).await?;
-        retrying(|| self.replace(token, &hash)).await?;
+        retrying(|| self.replace(token, &hash, client)).await?;
         self.post.wake();
         Ok(())
     }
 
-    async fn replace(&self, token: &Plain, hash: &str) -> Result<(), Refusal> {
+    async fn replace(&self, token: &Plain, hash: &str, client: &ClientIp) -> Result<(), Refusal> {
         let now = self.clock.now();
         let mut tx = self.db.begin().await?;
         let ticket =
@@ -35,6 +37,7 @@ impl Passwords {
         self.sessions.revoke_all(&mut tx, account.id).await?;
         ticket::delete_all(&mut tx, account.id).await?;
         self.post.enqueue(&mut tx, account.recipient(), &Letter::PasswordChanged, Delivery::Send).await?;
+        audit::record(&mut tx, &Event::by(Act::PasswordReset, client, now).on(account.id)).await?;
         tx.commit().await?;
         Ok(())
     }

@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use super::{Passwords, field::NewPassword, login::Credentials, register::Registration};
 use crate::{
-    account::{Email, FullName},
+    account::{CurrentPassword, Email, FullName},
     error::ApiError,
-    extract::{Fields, FromFields},
+    extract::{Fields, FromFields, json::JsonBody},
     limit::{
         MailScope,
         extract::{Addressed, Limited, Mailbox, PerPath, Scope},
     },
     session::{
-        TokenResponse, Visitor,
+        CurrentSession, TokenResponse, Visitor,
         routes::{Message, PresentedToken},
     },
 };
@@ -70,9 +70,10 @@ struct Registered {
 /// `POST /api/auth/register`
 pub(crate) async fn register(
     State(passwords): State<Passwords>,
+    visitor: Visitor,
     Limited(admission, wanted): Limited<Mailbox<RegistrationMail>, Registration>,
 ) -> Result<impl IntoResponse, ApiError> {
-    passwords.register(&admission, &wanted).await?;
+    passwords.register(&admission, &wanted, &visitor.client).await?;
     let answer = Registered {
         message: "Check your inbox to confirm your email address.",
         email: wanted.email.as_str().to_owned(),
@@ -120,9 +121,10 @@ impl Addressed for MailboxBody {
 /// `POST /api/auth/forgot-password`
 pub(crate) async fn forgot(
     State(passwords): State<Passwords>,
+    visitor: Visitor,
     Limited(admission, body): Limited<Mailbox<ResetMail>, MailboxBody>,
 ) -> Result<impl IntoResponse, ApiError> {
-    passwords.forgot(&admission, &body.email).await?;
+    passwords.forgot(&admission, &body.email, &visitor.client).await?;
     let sentence = "If an account exists for this address, we have sent a link.";
     Ok((StatusCode::ACCEPTED, Json(Message::new(sentence))))
 }
@@ -159,9 +161,10 @@ struct Confirmed {
 /// `POST /api/auth/verify-email`
 pub(crate) async fn verify_email(
     State(passwords): State<Passwords>,
+    visitor: Visitor,
     Limited(_, body): Limited<PerPath, TokenBody>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let email = passwords.verify_email(&body.token.0).await?;
+    let email = passwords.verify_email(&body.token.0, &visitor.client).await?;
     let message = "Email address confirmed. You can now sign in.";
     Ok(Json(Confirmed { message, email, email_verified: true }))
 }
@@ -183,9 +186,10 @@ impl FromFields for ResetBody {
 /// `POST /api/auth/reset-password`
 pub(crate) async fn reset(
     State(passwords): State<Passwords>,
+    visitor: Visitor,
     Limited(_, body): Limited<PerPath, ResetBody>,
 ) -> Result<impl IntoResponse, ApiError> {
-    passwords.reset(&body.token.0, &body.password).await?;
+    passwords.reset(&body.token.0, &body.password, &visitor.client).await?;
     Ok(Json(Message::new("Password changed. You can now sign in.")))
 }
 
@@ -213,4 +217,29 @@ pub(crate) async fn set(
 ) -> Result<TokenResponse, ApiError> {
     let opened = passwords.set(&body.token.0, &body.password, body.full_name.as_ref(), &visitor).await?;
     Ok(TokenResponse::new(&passwords.sessions, &opened))
+}
+
+#[derive(Debug)]
+pub(crate) struct ChangeBody {
+    current: CurrentPassword,
+    new: NewPassword,
+}
+
+impl FromFields for ChangeBody {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let current = fields.required(&["current_password"]);
+        let new = fields.required(&["new_password"]);
+        Some(Self { current: current?, new: new? })
+    }
+}
+
+/// `POST /api/auth/change-password`
+pub(crate) async fn change(
+    State(passwords): State<Passwords>,
+    CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
+    JsonBody(body): JsonBody<ChangeBody>,
+) -> Result<impl IntoResponse, ApiError> {
+    passwords.change(&caller, &body.current, &body.new, &visitor.client).await?;
+    Ok(Json(Message::new("Password changed.")))
 }

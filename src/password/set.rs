@@ -4,6 +4,7 @@
 use super::{Passwords, Refusal, field::NewPassword};
 use crate::{
     account::{self, Account, FullName},
+    audit::{self, Act, Event},
     secret::Plain,
     session::{Opened, SignedInBy, Visitor},
     store::retrying,
@@ -51,6 +52,7 @@ impl Passwords {
         ticket::delete_others(&mut tx, account.id, Purpose::SetPassword).await?;
         self.sessions.revoke_all(&mut tx, account.id).await?;
         let account = account::find_in(&mut tx, account.id).await?.ok_or(Refusal::LinkInvalid)?;
+        audit::record(&mut tx, &Event::by(Act::PasswordSet, &visitor.client, now).on(account.id)).await?;
         let opened = self.sessions.open(&mut tx, &account, SignedInBy::SetPasswordLink, visitor).await?;
         tx.commit().await?;
         Ok(opened)

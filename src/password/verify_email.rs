@@ -3,6 +3,8 @@
 use super::{Passwords, Refusal};
 use crate::{
     account,
+    audit::{self, Act, Event},
+    limit::ClientIp,
     secret::Plain,
     store::retrying,
     ticket::{self, Purpose},
@@ -13,11 +15,11 @@ impl Passwords {
     ///
     /// # Errors
     /// A bad link; an absent part.
-    pub async fn verify_email(&self, token: &Plain) -> Result<String, Refusal> {
-        retrying(|| self.confirm(token)).await
+    pub async fn verify_email(&self, token: &Plain, client: &ClientIp) -> Result<String, Refusal> {
+        retrying(|| self.confirm(token, client)).await
     }
 
-    async fn confirm(&self, token: &Plain) -> Result<String, Refusal> {
+    async fn confirm(&self, token: &Plain, client: &ClientIp) -> Result<String, Refusal> {
         let now = self.clock.now();
         let hash = token.hash();
         let mut tx = self.db.begin().await?;
@@ -25,6 +27,7 @@ impl Passwords {
             let account = account::mark_verified(&mut tx, ticket.user_id, now).await?.ok_or(Refusal::LinkInvalid)?;
             account::workspace::create_personal(&mut tx, &account, &self.entropy, now).await?;
             ticket::delete_others(&mut tx, account.id, Purpose::VerifyEmail).await?;
+            audit::record(&mut tx, &Event::by(Act::VerifyEmail, client, now).on(account.id)).await?;
             tx.commit().await?;
             return Ok(account.email);
         }

@@ -1,12 +1,20 @@
-//! What a signed-in person sees and changes about itself. It may use `session` and `account`; nothing else uses it.
+//! What a signed-in person sees and changes about itself, takes along, and how it leaves. It may use `session` and
+//! `account`; nothing else uses it.
 
+pub mod export;
+pub mod leave;
 pub mod routes;
+mod store;
 
 use uuid::Uuid;
 
 use crate::{
-    account::{self, Account, AvatarUrl, FullName, Locale, Workspace},
+    account::{self, Account, AvatarUrl, FullName, Holdings, Locale, PasswordProof, Workspace},
+    clock::Clock,
+    error::ApiError,
     extract::Change,
+    mail::Post,
+    secret::Entropy,
     store::{Database, Fault, retrying},
 };
 
@@ -14,6 +22,12 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Profiles {
     pub db: Database,
+    pub clock: Clock,
+    pub entropy: Entropy,
+    pub post: Post,
+    pub proof: PasswordProof,
+    /// What every room holds about a person.
+    pub holdings: Holdings,
 }
 
 /// A partial update of a profile.
@@ -25,17 +39,30 @@ pub struct ProfileChange {
     pub default_workspace_id: Option<Uuid>,
 }
 
-/// Why a profile is not changed.
+/// Why a use case of this room says no.
 #[derive(Debug)]
 pub enum ProfileError {
     /// The workspace is unknown or somebody else's.
     NoSuchWorkspace,
+    /// The account vanished meanwhile.
+    Gone,
+    WrongPassword,
+    NoPassword,
+    /// Wrong, expired, used up, or never asked for.
+    WrongCode,
     Store(Fault),
+    Failed(ApiError),
 }
 
 impl From<Fault> for ProfileError {
     fn from(fault: Fault) -> Self {
         Self::Store(fault)
+    }
+}
+
+impl From<ApiError> for ProfileError {
+    fn from(error: ApiError) -> Self {
+        Self::Failed(error)
     }
 }
 
@@ -80,9 +107,8 @@ impl Profiles {
         }
         retrying(async || {
             let mut tx = self.db.begin().await?;
-            let current = account::find_for_update(&mut tx, &account.email).await?;
-            let mut changed =
-                current.ok_or(ProfileError::Store(Fault::Defect(String::from("the caller's account is gone"))))?;
+            // By id: the address may just have become another one.
+            let mut changed = account::lock(&mut tx, account.id).await?.ok_or(ProfileError::Gone)?;
             apply(&change.full_name, |name| name.0.clone(), &mut changed.full_name);
             apply(&change.avatar_url, |url| url.0.clone(), &mut changed.avatar_url);
             if let Some(locale) = change.locale {

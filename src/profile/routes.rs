@@ -1,46 +1,22 @@
-//! `GET` and `PATCH /api/auth/me`.
+//! `GET`, `PATCH` and `DELETE /api/auth/me`, the code for the latter, the export, and `GET /api/auth/workspaces`.
 
-use axum::{
-    Json,
-    extract::{FromRequestParts, State},
-    response::IntoResponse,
-};
-use http::{header, request::Parts};
+use axum::{Json, extract::State, response::IntoResponse};
+use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::{ProfileChange, ProfileError, Profiles};
-use crate::{
-    account::{User, Workspace},
-    error::{ApiError, ErrorCode, Loc},
-    extract::{Describe, Field, Fields, FromFields, Rule, fields::fault, json::JsonBody},
-    session::CurrentSession,
+use super::{
+    ProfileChange, ProfileError, Profiles,
+    leave::{LeaveProof, TypedCode},
 };
-
-/// The header that selects a workspace.
-const WORKSPACE_HEADER: &str = "x-workspace-id";
-
-/// The workspace that a request asks for.
-#[derive(Clone, Copy, Debug)]
-pub struct AskedWorkspace(pub Option<Uuid>);
-
-impl<S: Sync> FromRequestParts<S> for AskedWorkspace {
-    type Rejection = ApiError;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        let Some(value) = parts.headers.get(WORKSPACE_HEADER) else { return Ok(Self(None)) };
-        let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
-        let loc = vec![Loc::Name("header"), Loc::Name("X-Workspace-ID")];
-        Uuid::read(&Value::String(text))
-            .map(|id| Self(Some(id)))
-            .map_err(|problem| ApiError::invalid(vec![fault(loc, problem)]))
-    }
-}
-
-impl Describe for AskedWorkspace {
-    fn describe(_rules: &mut Vec<Rule>) {}
-}
+use crate::{
+    account::{AskedWorkspace, User, Workspace},
+    error::{ApiError, ErrorCode},
+    extract::{Field, Fields, FromFields, Problem, field, json::JsonBody},
+    limit::{MailScope, extract::Scope},
+    session::{CurrentSession, OwnMailbox, Sessions, Visitor, routes::Message},
+};
 
 #[derive(Debug, Serialize)]
 struct Me {
@@ -80,11 +56,98 @@ pub(crate) async fn change_me(
     Ok(Json(account.view()))
 }
 
+#[derive(Debug, Serialize)]
+struct Belonging {
+    workspaces: Vec<Workspace>,
+    current_workspace_id: Option<Uuid>,
+}
+
+/// `GET /api/auth/workspaces`
+pub(crate) async fn workspaces(
+    State(profiles): State<Profiles>,
+    CurrentSession(caller): CurrentSession,
+    AskedWorkspace(asked): AskedWorkspace,
+) -> Result<impl IntoResponse, ApiError> {
+    let current = profiles.workspace(&caller.account, asked, caller.workspace_id).await?;
+    let workspaces = Workspace::all_of(&profiles.db, caller.account.id).await?;
+    let body = Belonging { workspaces, current_workspace_id: current.map(|workspace| workspace.id) };
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(body)))
+}
+
+/// `GET /api/auth/me/export`
+pub(crate) async fn export(
+    State(profiles): State<Profiles>,
+    CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
+) -> Result<impl IntoResponse, ApiError> {
+    let export = profiles.export(&caller, &visitor.client).await?;
+    let headers = [
+        (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+        (header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment; filename=\"labs-account.json\"")),
+    ];
+    Ok((headers, Json(export)))
+}
+
+/// Mailbox scope of the code for leaving, charged on the caller's own address.
+#[derive(Debug)]
+pub struct LeaveMail;
+
+impl Scope for LeaveMail {
+    const SCOPE: MailScope = MailScope::Leave;
+}
+
+/// `POST /api/auth/me/leave-code`
+pub(crate) async fn ask_to_leave(
+    State(profiles): State<Profiles>,
+    visitor: Visitor,
+    OwnMailbox(caller, admission): OwnMailbox<LeaveMail>,
+) -> Result<impl IntoResponse, ApiError> {
+    profiles.ask_to_leave(&admission, &caller, &visitor.client).await?;
+    Ok((StatusCode::ACCEPTED, Json(Message::new("We have sent a code to your mailbox."))))
+}
+
+impl Field for TypedCode {
+    fn read(value: &Value) -> Result<Self, Problem> {
+        let text = field::text(value)?;
+        field::length(text, 1, 64)?;
+        Ok(Self::new(text))
+    }
+}
+
+impl FromFields for LeaveProof {
+    fn from_fields(fields: &mut Fields) -> Option<Self> {
+        let code = fields.optional(&["code"]);
+        // One of the two must be there; the fault names the password, which most accounts have.
+        if let Some(code) = code {
+            Some(Self::Code(code))
+        } else {
+            Some(Self::Password(fields.required(&["current_password", "password"])?))
+        }
+    }
+}
+
+/// `DELETE /api/auth/me`
+pub(crate) async fn leave(
+    State(profiles): State<Profiles>,
+    State(sessions): State<Sessions>,
+    CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
+    JsonBody(proof): JsonBody<LeaveProof>,
+) -> Result<impl IntoResponse, ApiError> {
+    profiles.leave(&caller, &proof, &visitor.client).await?;
+    Ok(([(header::SET_COOKIE, sessions.cookie.clear())], Json(Message::new("Your account has been deleted."))))
+}
+
 impl From<ProfileError> for ApiError {
     fn from(error: ProfileError) -> Self {
         match error {
             ProfileError::NoSuchWorkspace => Self::new(ErrorCode::NotFound),
+            ProfileError::Gone => Self::new(ErrorCode::AccessTokenInvalid).with_challenge(),
+            ProfileError::WrongPassword => Self::new(ErrorCode::WrongPassword),
+            ProfileError::NoPassword => Self::new(ErrorCode::NoPassword),
+            ProfileError::WrongCode => Self::new(ErrorCode::LinkInvalid).saying("The code is invalid or has expired."),
             ProfileError::Store(fault) => fault.into(),
+            ProfileError::Failed(error) => error,
         }
     }
 }

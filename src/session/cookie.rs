@@ -1,10 +1,18 @@
-//! The refresh token's cookie, and the rule that a page of a foreign origin may not use it.
+//! The cookies of a sign-in: the refresh token, with the rule that a page of a foreign origin may not use it, and the
+//! mark by which a browser is known again, which opens nothing.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 use crate::secret::Plain;
 
-const NAME: &str = "labs_refresh";
+/// The refresh token.
+const REFRESH: &str = "labs_refresh";
+
+/// The mark of a known device.
+const DEVICE: &str = "labs_device";
+
+/// How long a browser keeps the mark: one year, in seconds.
+const DEVICE_MAX_AGE: u64 = 365 * 24 * 60 * 60;
 
 /// How cookies are set, and from which origins they are accepted.
 #[derive(Clone, Debug)]
@@ -18,18 +26,23 @@ pub struct Policy {
 impl Policy {
     /// `Set-Cookie` for a fresh token.
     pub(super) fn set(&self, token: &Plain, max_age: u64) -> HeaderValue {
-        self.header(token.reveal(), max_age)
+        self.header(REFRESH, token.reveal(), max_age)
     }
 
-    /// `Set-Cookie` that removes the cookie.
-    pub(super) fn clear(&self) -> HeaderValue {
-        self.header("", 0)
+    /// `Set-Cookie` that removes the refresh token.
+    pub(crate) fn clear(&self) -> HeaderValue {
+        self.header(REFRESH, "", 0)
     }
 
-    fn header(&self, value: &str, max_age: u64) -> HeaderValue {
+    /// `Set-Cookie` for the mark of a known device.
+    pub(super) fn set_device(&self, mark: &Plain) -> HeaderValue {
+        self.header(DEVICE, mark.reveal(), DEVICE_MAX_AGE)
+    }
+
+    fn header(&self, name: &str, value: &str, max_age: u64) -> HeaderValue {
         let secure = if self.secure { "; Secure" } else { "" };
-        let text = format!("{NAME}={value}; HttpOnly{secure}; SameSite=Lax; Path=/api/auth; Max-Age={max_age}");
-        // Tokens are base64url, so the text is always a valid header value.
+        let text = format!("{name}={value}; HttpOnly{secure}; SameSite=Lax; Path=/api/auth; Max-Age={max_age}");
+        // Tokens and marks are base64url and dots, so the text is always a valid header value.
         HeaderValue::try_from(text).unwrap_or(HeaderValue::from_static("labs_refresh=; Max-Age=0; Path=/api/auth"))
     }
 
@@ -44,7 +57,12 @@ impl Policy {
 
 /// The refresh token that the browser sent along.
 pub(crate) fn presented(headers: &HeaderMap) -> Option<Plain> {
-    named(headers, NAME)
+    named(headers, REFRESH)
+}
+
+/// The mark of a known device that the browser sent along, not yet judged.
+pub(super) fn presented_device(headers: &HeaderMap) -> Option<Plain> {
+    named(headers, DEVICE)
 }
 
 /// The secret in a cookie, when the browser sent one that is not empty.

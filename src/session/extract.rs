@@ -1,14 +1,28 @@
-//! Who is calling: a live session, or no entry. Absent is not the same as invalid.
+//! Who is calling: a live session, or no entry. Absent is not the same as invalid. A session that is used is noted as
+//! seen, at most once a minute.
 
-use axum::extract::{FromRef, FromRequestParts};
+use std::time::Duration;
+
+use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use http::{header, request::Parts};
+use uuid::Uuid;
 
-use super::{Proven, Sessions, Visitor, store, token::TokenError};
+use super::{Proven, Sessions, Visitor, cookie, store, token::TokenError};
 use crate::{
     error::{ApiError, ErrorCode},
-    extract::{Describe, Rule, bearer::bearer},
-    limit::ClientIp,
+    extract::{Describe, FromFields, Rule, bearer::bearer, json},
+    limit::{
+        Admission, Bucket, ClientIp, Limiter,
+        extract::{Addressed, Mailbox, Scope, Visit},
+    },
+    store::Timestamp,
 };
+
+/// How stale the note of a session's last use may be: a write for every request would cost more than it tells.
+const SEEN_EVERY: Duration = Duration::from_mins(1);
+
+/// How long a request waits for that note. Its answer does not depend on it, so a busy database costs it little.
+const SEEN_DEADLINE: Duration = Duration::from_millis(250);
 
 /// A caller with a live session of an active account.
 #[derive(Clone, Debug)]
@@ -30,10 +44,13 @@ where
             TokenError::Expired => refuse(ErrorCode::AccessTokenExpired),
             TokenError::Invalid => refuse(ErrorCode::AccessTokenInvalid),
         })?;
-        let owner = store::find_owner(&sessions.db, claims.sid, claims.sub, now).await?;
-        let account = owner.ok_or_else(|| refuse(ErrorCode::AccessTokenInvalid))?;
+        let owner = store::find_owner(&sessions.db, claims.sid, claims.sub, sessions.alive_at(now)).await?;
+        let store::Owner { account, last_seen_at } = owner.ok_or_else(|| refuse(ErrorCode::AccessTokenInvalid))?;
         if !account.is_active {
             return Err(ApiError::new(ErrorCode::AccountDisabled));
+        }
+        if last_seen_at + SEEN_EVERY <= now {
+            note_seen(&sessions, claims.sid, now).await;
         }
         Ok(Self(Proven { session_id: claims.sid, workspace_id: claims.wid, account }))
     }
@@ -45,6 +62,86 @@ impl Describe for CurrentSession {
     }
 }
 
+/// Notes that a session is in use. A note that fails is made by a later request.
+async fn note_seen(sessions: &Sessions, session: Uuid, now: Timestamp) {
+    let idle_end = now + sessions.lifetimes.idle;
+    let note = store::touch(&sessions.db, session, now, now - SEEN_EVERY, idle_end);
+    match tokio::time::timeout(SEEN_DEADLINE, note).await {
+        Ok(Ok(())) => {}
+        Ok(Err(fault)) => tracing::warn!(cause = fault.for_log(), %session, "A session could not be noted as seen"),
+        Err(_) => tracing::debug!(%session, "The database was too busy to note a session as seen"),
+    }
+}
+
+/// A caller with a live session, a body, and the proof that the mailbox it has mailed was charged. No bucket of path and
+/// address: the session is what guards the route. Without a session nothing is read and nothing is spent.
+#[derive(Debug)]
+pub struct LimitedSession<B, T>(pub Proven, pub Admission<B>, pub T);
+
+impl<S, M, T> FromRequest<S> for LimitedSession<Mailbox<M>, T>
+where
+    S: Send + Sync,
+    Sessions: FromRef<S>,
+    Limiter: FromRef<S>,
+    M: Scope,
+    T: FromFields + Addressed,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let (caller, visit, body) = enter::<S, T>(request, state).await?;
+        let admission = visit.admit(&Limiter::from_ref(state), body.mailbox()).await?;
+        Ok(Self(caller, admission, body))
+    }
+}
+
+impl<M: Scope, T> Describe for LimitedSession<Mailbox<M>, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Bearer, Rule::Body, Rule::Bucket(Bucket::AuthEmail(M::SCOPE))]);
+    }
+}
+
+/// A caller with a live session, and the proof that the caller's own mailbox was charged. It reads no body.
+#[derive(Debug)]
+pub struct OwnMailbox<M>(pub Proven, pub Admission<Mailbox<M>>);
+
+impl<S, M> FromRequest<S> for OwnMailbox<M>
+where
+    S: Send + Sync,
+    Sessions: FromRef<S>,
+    Limiter: FromRef<S>,
+    M: Scope,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let visit = Visit::of(&request)?;
+        let (mut parts, _) = request.into_parts();
+        let CurrentSession(caller) = CurrentSession::from_request_parts(&mut parts, state).await?;
+        let admission = visit.admit(&Limiter::from_ref(state), &caller.account.email).await?;
+        Ok(Self(caller, admission))
+    }
+}
+
+impl<M: Scope> Describe for OwnMailbox<M> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Bearer, Rule::Bucket(Bucket::AuthEmail(M::SCOPE))]);
+    }
+}
+
+async fn enter<S, T>(request: Request, state: &S) -> Result<(Proven, Visit, T), ApiError>
+where
+    S: Send + Sync,
+    Sessions: FromRef<S>,
+    T: FromFields,
+{
+    let visit = Visit::of(&request)?;
+    let (mut parts, body) = request.into_parts();
+    let CurrentSession(caller) = CurrentSession::from_request_parts(&mut parts, state).await?;
+    let body = json::read(json::decode(Request::from_parts(parts, body)).await?)?;
+    Ok((caller, visit, body))
+}
+
 impl<S: Sync> FromRequestParts<S> for Visitor {
     type Rejection = ApiError;
 
@@ -53,7 +150,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let client =
             client.ok_or_else(|| ApiError::internal("a request reached a handler without a client address"))?;
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Self { client, user_agent })
+        Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers) })
     }
 }
 

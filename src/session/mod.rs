@@ -2,8 +2,10 @@
 //! The row behind an access token is asked on every request. How a person proved to be one is other rooms' business.
 
 pub mod cookie;
+pub mod device;
 pub mod extract;
 mod open;
+pub mod overview;
 mod prove;
 mod recognise;
 mod refresh;
@@ -12,6 +14,7 @@ pub mod routes;
 mod signature;
 mod store;
 pub mod token;
+mod user_agent;
 pub mod ws_ticket;
 
 use std::{sync::Arc, time::Duration};
@@ -19,7 +22,8 @@ use std::{sync::Arc, time::Duration};
 use uuid::Uuid;
 
 pub use self::{
-    extract::CurrentSession,
+    device::Devices,
+    extract::{CurrentSession, LimitedSession, OwnMailbox},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,
@@ -27,7 +31,13 @@ pub use self::{
     token::Signer,
     ws_ticket::SocketTickets,
 };
-use crate::{account::Account, clock::Clock, secret::Entropy, store::Database};
+use crate::{
+    account::Account,
+    clock::Clock,
+    mail::Post,
+    secret::Entropy,
+    store::{Database, Timestamp},
+};
 
 /// How a session came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +47,7 @@ pub enum SignedInBy {
     MagicLink,
     Infomaniak,
     Cli,
+    Passkey,
     DevLogin,
 }
 
@@ -49,7 +60,18 @@ impl SignedInBy {
             Self::MagicLink => "magic_link",
             Self::Infomaniak => "infomaniak",
             Self::Cli => "cli",
+            Self::Passkey => "passkey",
             Self::DevLogin => "dev_login",
+        }
+    }
+
+    /// Whether a sign-in of this kind from an unknown device is told to the account's owner.
+    pub const fn is_announced(self) -> bool {
+        match self {
+            Self::Password | Self::SetPasswordLink | Self::MagicLink | Self::Infomaniak | Self::Cli | Self::Passkey => {
+                true
+            }
+            Self::DevLogin => false,
         }
     }
 }
@@ -59,8 +81,12 @@ impl SignedInBy {
 pub struct Lifetimes {
     /// Of an access token; 30 minutes.
     pub access: Duration,
-    /// Of a refresh token and of an unused session; 30 days, sliding.
+    /// Of a refresh token; 30 days, sliding.
     pub refresh: Duration,
+    /// Of a session that nobody uses; as long as a refresh token, sliding.
+    pub idle: Duration,
+    /// Of a session in all, however busy; 180 days from the sign-in.
+    pub absolute: Duration,
 }
 
 /// What the use cases of this room need.
@@ -72,18 +98,32 @@ pub struct Sessions {
     signer: Arc<Signer>,
     lifetimes: Lifetimes,
     pub(crate) cookie: cookie::Policy,
+    devices: Devices,
+    post: Post,
+}
+
+/// The parts that [`Sessions`] is made of.
+#[derive(Debug)]
+pub struct Parts {
+    pub db: Database,
+    pub clock: Clock,
+    pub entropy: Entropy,
+    pub signer: Arc<Signer>,
+    pub lifetimes: Lifetimes,
+    pub cookie: cookie::Policy,
+    pub devices: Devices,
+    pub post: Post,
 }
 
 impl Sessions {
-    pub const fn new(
-        db: Database,
-        clock: Clock,
-        entropy: Entropy,
-        signer: Arc<Signer>,
-        lifetimes: Lifetimes,
-        cookie: cookie::Policy,
-    ) -> Self {
-        Self { db, clock, entropy, signer, lifetimes, cookie }
+    pub fn new(parts: Parts) -> Self {
+        let Parts { db, clock, entropy, signer, lifetimes, cookie, devices, post } = parts;
+        Self { db, clock, entropy, signer, lifetimes, cookie, devices, post }
+    }
+
+    /// What a session must satisfy at `now` to be alive.
+    fn alive_at(&self, now: Timestamp) -> store::Alive {
+        store::Alive { now, opened_after: now - self.lifetimes.absolute }
     }
 }
 

@@ -1,14 +1,17 @@
-//! Opening a session, in the transaction of the act that proves the person.
+//! Opening a session, in the transaction of the act that proves the person. A sign-in from a device not seen before is
+//! told to the account's owner by mail, the very first one aside.
 
 use uuid::Uuid;
 
-use super::{Sessions, SignedInBy, store};
+use super::{Sessions, SignedInBy, store, user_agent};
 use crate::{
     account::{self, Account},
+    audit::{self, Act, Event},
     error::ApiError,
     limit::ClientIp,
+    mail::{Delivery, Letter},
     secret::Plain,
-    store::Tx,
+    store::{Fault, Tx},
 };
 
 /// Longest user agent that is kept, in bytes.
@@ -19,6 +22,15 @@ const USER_AGENT_MAX: usize = 512;
 pub struct Visitor {
     pub client: ClientIp,
     pub user_agent: Option<String>,
+    /// The mark of a known device, as the browser presents it.
+    pub device: Option<Plain>,
+}
+
+impl Visitor {
+    /// Browser and system in words of ours, never what the client sent.
+    pub fn in_words(&self) -> String {
+        user_agent::in_words(self.user_agent.as_deref())
+    }
 }
 
 /// Tokens for a session, to be shown once.
@@ -27,6 +39,10 @@ pub struct Opened {
     pub access: String,
     pub refresh: Plain,
     pub account: Account,
+    /// The mark by which the browser is known from now on; a refresh changes none.
+    pub(super) device: Option<Plain>,
+    /// Whether a mail was queued.
+    pub(super) announced: bool,
 }
 
 impl Sessions {
@@ -42,6 +58,7 @@ impl Sessions {
         visitor: &Visitor,
     ) -> Result<Opened, ApiError> {
         let now = self.clock.now();
+        let first = account.last_login_at.is_none();
         let account = account::touch_login(tx, account.id, now)
             .await?
             .ok_or_else(|| ApiError::internal("the account vanished while its session was opened"))?;
@@ -53,12 +70,27 @@ impl Sessions {
             ip_address: &visitor.client.address(),
             user_agent: visitor.user_agent.as_deref().map(|text| clip(text, USER_AGENT_MAX)),
             now,
-            expires_at: now + self.lifetimes.refresh,
+            expires_at: now + self.lifetimes.idle,
         };
         store::insert(tx, &session).await?;
+        let event = Event::by(Act::SignIn, &visitor.client, now).on(account.id).within(session.id).detail(by.name());
+        audit::record(tx, &event).await?;
+        let known = visitor.device.as_ref().is_some_and(|mark| self.devices.knows(mark, &account.email));
+        let announced = !known && !first && by.is_announced();
+        if announced {
+            self.announce(tx, &account, visitor).await?;
+        }
+        let device = Some(self.devices.mark(visitor.device.as_ref(), &account.email, &self.entropy));
         let refresh = self.issue_refresh(tx, session.id, None).await?;
         let access = self.sign(account.id, session.id, session.workspace_id)?;
-        Ok(Opened { access, refresh, account })
+        Ok(Opened { access, refresh, account, device, announced })
+    }
+
+    /// Tells the owner of the account from where somebody signed in.
+    async fn announce(&self, tx: &mut Tx, account: &Account, visitor: &Visitor) -> Result<(), Fault> {
+        let device = user_agent::in_words(visitor.user_agent.as_deref());
+        let letter = Letter::NewDevice { device, address: visitor.client.address() };
+        self.post.enqueue(tx, account.recipient(), &letter, Delivery::Send).await
     }
 
     pub(super) async fn issue_refresh(

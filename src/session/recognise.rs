@@ -6,7 +6,7 @@ use super::{Proven, Sessions, refresh::GRACE, store};
 use crate::{
     account,
     secret::Plain,
-    store::{Fault, Tx},
+    store::{Fault, Timestamp, Tx},
 };
 
 impl Sessions {
@@ -16,7 +16,7 @@ impl Sessions {
     /// A fault of the database.
     pub async fn recognise(&self, presented: &Plain) -> Result<Option<Proven>, Fault> {
         let now = self.clock.now();
-        let found = store::find_by_refresh(&self.db, &presented.hash(), now, now - GRACE).await?;
+        let found = store::find_by_refresh(&self.db, &presented.hash(), self.alive_at(now), now - GRACE).await?;
         let Some(session) = found else { return Ok(None) };
         let account = account::find(&self.db, session.user_id).await?.filter(|account| account.is_active);
         Ok(account.map(|account| Proven { session_id: session.id, workspace_id: session.workspace_id, account }))
@@ -27,6 +27,15 @@ impl Sessions {
     /// # Errors
     /// A fault of the database.
     pub async fn is_live(&self, tx: &mut Tx, session: Uuid) -> Result<bool, Fault> {
-        store::find_expiry(tx, session, self.clock.now()).await.map(|expiry| expiry.is_some())
+        self.end_if_live(tx, session).await.map(|end| end.is_some())
+    }
+
+    /// When a live session ends, unless it is extended before; `None` when it has ended.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub(super) async fn end_if_live(&self, tx: &mut Tx, session: Uuid) -> Result<Option<Timestamp>, Fault> {
+        let ends = store::find_ends(tx, session, self.alive_at(self.clock.now())).await?;
+        Ok(ends.map(|(idle, opened)| idle.min(opened + self.lifetimes.absolute)))
     }
 }

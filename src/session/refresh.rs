@@ -6,7 +6,9 @@ use std::time::Duration;
 use super::{Opened, Sessions, store};
 use crate::{
     account,
+    audit::{self, Act, Event},
     error::ApiError,
+    limit::ClientIp,
     secret::Plain,
     store::{Contention, Fault, retrying},
 };
@@ -44,21 +46,23 @@ impl Sessions {
     ///
     /// # Errors
     /// See [`RefreshError`].
-    pub async fn refresh(&self, presented: &Plain) -> Result<Opened, RefreshError> {
-        retrying(|| self.rotate(presented)).await
+    pub async fn refresh(&self, presented: &Plain, client: &ClientIp) -> Result<Opened, RefreshError> {
+        retrying(|| self.rotate(presented, client)).await
     }
 
-    async fn rotate(&self, presented: &Plain) -> Result<Opened, RefreshError> {
+    async fn rotate(&self, presented: &Plain, client: &ClientIp) -> Result<Opened, RefreshError> {
         let now = self.clock.now();
         let hash = presented.hash();
         let mut tx = self.db.begin().await?;
         // The session's row is taken first, so that parallel refreshes of one session come one after the other.
-        let session = store::extend_by_refresh(&mut tx, &hash, now, now + self.lifetimes.refresh)
+        let session = store::extend_by_refresh(&mut tx, &hash, self.alive_at(now), now + self.lifetimes.idle)
             .await?
             .ok_or(RefreshError::Ended)?;
         let first_use = store::use_refresh(&mut tx, &hash, now).await?;
         if !first_use && !store::is_in_grace(&mut tx, &hash, now, now - GRACE).await? {
             store::revoke(&mut tx, session.id, now).await?;
+            let event = Event::by(Act::RefreshReused, client, now).on(session.user_id).within(session.id);
+            audit::record(&mut tx, &event.refused("session ended")).await?;
             tx.commit().await?;
             tracing::warn!(session = %session.id, user = %session.user_id, "Refresh token reused, session {} revoked", session.id);
             return Err(RefreshError::Ended);
@@ -70,6 +74,6 @@ impl Sessions {
         let refresh = self.issue_refresh(&mut tx, session.id, Some(presented)).await.map_err(RefreshError::Failed)?;
         let access = self.sign(account.id, session.id, session.workspace_id).map_err(RefreshError::Failed)?;
         tx.commit().await?;
-        Ok(Opened { access, refresh, account })
+        Ok(Opened { access, refresh, account, device: None, announced: false })
     }
 }

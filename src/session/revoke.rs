@@ -2,8 +2,12 @@
 
 use uuid::Uuid;
 
-use super::{Sessions, store};
-use crate::store::{Fault, Tx};
+use super::{Proven, Sessions, store};
+use crate::{
+    audit::{self, Act, Event},
+    limit::ClientIp,
+    store::{Fault, Tx},
+};
 
 /// Which sessions a sign-out ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,12 +24,21 @@ impl Sessions {
     ///
     /// # Errors
     /// A fault of the database.
-    pub async fn sign_out(&self, session: Uuid, person: Uuid, scope: Scope) -> Result<(), Fault> {
+    pub async fn sign_out(&self, caller: &Proven, scope: Scope, client: &ClientIp) -> Result<(), Fault> {
+        let now = self.clock.now();
         let mut tx = self.db.begin().await?;
-        match scope {
-            Scope::Local => store::revoke(&mut tx, session, self.clock.now()).await?,
-            Scope::Global => self.revoke_all(&mut tx, person).await?,
-        }
+        let detail = match scope {
+            Scope::Local => {
+                store::revoke(&mut tx, caller.session_id, now).await?;
+                "local"
+            }
+            Scope::Global => {
+                self.revoke_all(&mut tx, caller.account.id).await?;
+                "global"
+            }
+        };
+        let event = Event::by(Act::SignOut, client, now).on(caller.account.id).within(caller.session_id);
+        audit::record(&mut tx, &event.detail(detail)).await?;
         tx.commit().await
     }
 
@@ -35,5 +48,13 @@ impl Sessions {
     /// A fault of the database.
     pub async fn revoke_all(&self, tx: &mut Tx, person: Uuid) -> Result<(), Fault> {
         store::revoke_all(tx, person, self.clock.now()).await
+    }
+
+    /// Ends every session of a person but one, as part of a larger act, and says how many.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn revoke_others(&self, tx: &mut Tx, person: Uuid, kept: Uuid) -> Result<u64, Fault> {
+        store::revoke_others(tx, person, kept, self.alive_at(self.clock.now())).await
     }
 }

@@ -22,7 +22,8 @@ use crate::{
 #[derive(Debug)]
 pub struct TokenResponse {
     body: TokenBody,
-    cookie: HeaderValue,
+    refresh: HeaderValue,
+    device: Option<HeaderValue>,
 }
 
 #[derive(Debug, Serialize)]
@@ -45,8 +46,12 @@ struct Landing {
 impl TokenResponse {
     /// The answer for an opened session.
     pub fn new(sessions: &Sessions, opened: &Opened) -> Self {
+        if opened.announced {
+            sessions.post.wake();
+        }
         Self {
-            cookie: sessions.cookie.set(&opened.refresh, sessions.refresh_seconds()),
+            refresh: sessions.cookie.set(&opened.refresh, sessions.refresh_seconds()),
+            device: opened.device.as_ref().map(|mark| sessions.cookie.set_device(mark)),
             body: TokenBody {
                 access_token: opened.access.clone(),
                 refresh_token: opened.refresh.reveal().to_owned(),
@@ -68,9 +73,13 @@ impl TokenResponse {
 
 impl IntoResponse for TokenResponse {
     fn into_response(self) -> Response {
-        let headers =
-            [(header::SET_COOKIE, self.cookie), (header::CACHE_CONTROL, HeaderValue::from_static("no-store"))];
-        (headers, Json(self.body)).into_response()
+        let mut response = Json(self.body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        for cookie in [Some(self.refresh), self.device].into_iter().flatten() {
+            headers.append(header::SET_COOKIE, cookie);
+        }
+        response
     }
 }
 
@@ -115,11 +124,12 @@ impl FromFields for RefreshBody {
 /// `POST /api/auth/refresh`
 pub(crate) async fn refresh(
     State(sessions): State<Sessions>,
+    visitor: Visitor,
     headers: HeaderMap,
     Limited(_, body): Limited<PerPath, RefreshBody>,
 ) -> Result<TokenResponse, ApiError> {
     if let Some(PresentedToken(token)) = body.refresh_token {
-        let opened = sessions.refresh(&token).await.map_err(refusal)?;
+        let opened = sessions.refresh(&token, &visitor.client).await.map_err(refusal)?;
         return Ok(TokenResponse::new(&sessions, &opened));
     }
     let Some(token) = cookie::presented(&headers) else {
@@ -128,7 +138,7 @@ pub(crate) async fn refresh(
     if !sessions.cookie.admits(&headers) {
         return Err(ApiError::new(ErrorCode::ForeignPage));
     }
-    match sessions.refresh(&token).await {
+    match sessions.refresh(&token, &visitor.client).await {
         Ok(opened) => Ok(TokenResponse::new(&sessions, &opened)),
         Err(error @ RefreshError::Ended) => Err(refusal(error).with_cookie(sessions.cookie.clear())),
         Err(error) => Err(refusal(error)),
@@ -160,9 +170,10 @@ impl Field for Scope {
 pub(crate) async fn logout(
     State(sessions): State<Sessions>,
     CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
     Query(query): Query<LogoutQuery>,
 ) -> Result<impl IntoResponse, ApiError> {
-    sessions.sign_out(caller.session_id, caller.account.id, query.scope).await?;
+    sessions.sign_out(&caller, query.scope, &visitor.client).await?;
     Ok(([(header::SET_COOKIE, sessions.cookie.clear())], Json(Message::new("Signed out."))))
 }
 

@@ -46,24 +46,61 @@ pub(super) async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), Faul
     .map(|_| ())
 }
 
+/// What a session must satisfy to be alive: not expired at `now`, and opened after the longest life reaches back.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alive {
+    pub now: Timestamp,
+    pub opened_after: Timestamp,
+}
+
+/// The owner of a session, and when the session was last seen.
+#[derive(Debug, FromRow)]
+pub(super) struct Owner {
+    #[sqlx(flatten)]
+    pub account: Account,
+    pub last_seen_at: Timestamp,
+}
+
 /// The owner of a live session.
-pub(super) async fn find_owner(db: &Database, id: Uuid, user: Uuid, now: Timestamp) -> Result<Option<Account>, Fault> {
+pub(super) async fn find_owner(db: &Database, id: Uuid, user: Uuid, alive: Alive) -> Result<Option<Owner>, Fault> {
     query!(
         read db,
-        optional<Account>,
-        "SELECT u.* FROM sessions s JOIN users u ON u.id = s.user_id
-         WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND s.expires_at > $3",
+        optional<Owner>,
+        "SELECT u.*, s.last_seen_at FROM sessions s JOIN users u ON u.id = s.user_id
+         WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND s.expires_at > $3 AND s.created_at > $4",
         id,
         user,
-        now
+        alive.now,
+        alive.opened_after
     )
+}
+
+/// Notes that a session was used, unless somebody else noted it after `before`.
+pub(super) async fn touch(
+    db: &Database,
+    id: Uuid,
+    now: Timestamp,
+    before: Timestamp,
+    expires: Timestamp,
+) -> Result<(), Fault> {
+    query!(
+        write db,
+        execute,
+        "UPDATE sessions SET last_seen_at = $2, expires_at = $3
+         WHERE id = $1 AND last_seen_at <= $4 AND revoked_at IS NULL",
+        id,
+        now,
+        expires,
+        before
+    )
+    .map(|_| ())
 }
 
 /// Extends the live session behind a refresh token, used or not, and holds its row.
 pub(super) async fn extend_by_refresh(
     tx: &mut Tx,
     hash: &Hashed,
-    now: Timestamp,
+    alive: Alive,
     expires: Timestamp,
 ) -> Result<Option<SessionRow>, Fault> {
     query!(
@@ -71,11 +108,12 @@ pub(super) async fn extend_by_refresh(
         optional<SessionRow>,
         "UPDATE sessions SET last_seen_at = $2, expires_at = $3
          WHERE id = (SELECT session_id FROM refresh_tokens WHERE hash = $1 AND expires_at > $2)
-           AND revoked_at IS NULL AND expires_at > $2
+           AND revoked_at IS NULL AND expires_at > $2 AND created_at > $4
          RETURNING id, user_id, workspace_id",
         hash.as_bytes(),
-        now,
-        expires
+        alive.now,
+        expires,
+        alive.opened_after
     )
 }
 
@@ -110,33 +148,35 @@ pub(super) async fn is_in_grace(tx: &mut Tx, hash: &Hashed, now: Timestamp, sinc
 pub(super) async fn find_by_refresh(
     db: &Database,
     hash: &Hashed,
-    now: Timestamp,
+    alive: Alive,
     since: Timestamp,
 ) -> Result<Option<SessionRow>, Fault> {
     query!(
         read db,
         optional<SessionRow>,
         "SELECT s.id, s.user_id, s.workspace_id FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id
-         WHERE t.hash = $1 AND t.expires_at > $2 AND s.revoked_at IS NULL AND s.expires_at > $2
+         WHERE t.hash = $1 AND t.expires_at > $2 AND s.revoked_at IS NULL AND s.expires_at > $2 AND s.created_at > $4
            AND (t.used_at IS NULL
                 OR (t.used_at >= $3 AND t.used_at <= $2
                     AND NOT EXISTS (SELECT 1 FROM refresh_tokens c WHERE c.parent = $1 AND c.used_at IS NOT NULL)))",
         hash.as_bytes(),
-        now,
-        since
+        alive.now,
+        since,
+        alive.opened_after
     )
 }
 
-/// When a live session ends, if it is one.
-pub(super) async fn find_expiry(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+/// When a live session ends if nobody uses it, and when it was opened.
+pub(super) async fn find_ends(tx: &mut Tx, id: Uuid, alive: Alive) -> Result<Option<(Timestamp, Timestamp)>, Fault> {
     query!(
         in tx,
-        optional<(Timestamp,)>,
-        "SELECT expires_at FROM sessions WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2",
+        optional<(Timestamp, Timestamp)>,
+        "SELECT expires_at, created_at FROM sessions
+         WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND created_at > $3",
         id,
-        now
+        alive.now,
+        alive.opened_after
     )
-    .map(|row| row.map(|(expires,)| expires))
 }
 
 pub(super) async fn insert_refresh(
@@ -168,6 +208,20 @@ pub(super) async fn revoke(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<(), 
 pub(super) async fn revoke_all(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), Fault> {
     query!(in tx, execute, "UPDATE sessions SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL", user, now)
         .map(|_| ())
+}
+
+/// Ends every live session of a person but one.
+pub(super) async fn revoke_others(tx: &mut Tx, user: Uuid, kept: Uuid, alive: Alive) -> Result<u64, Fault> {
+    query!(
+        in tx,
+        execute,
+        "UPDATE sessions SET revoked_at = $3
+         WHERE user_id = $1 AND id <> $2 AND revoked_at IS NULL AND expires_at > $3 AND created_at > $4",
+        user,
+        kept,
+        alive.now,
+        alive.opened_after
+    )
 }
 
 /// Removes sessions that ended before `before`, with their tokens.

@@ -57,9 +57,11 @@ impl From<sqlx::Error> for Fault {
     }
 }
 
-/// PostgreSQL: serialisation failure, deadlock. SQLite: `SQLITE_BUSY` and its snapshot form.
+/// PostgreSQL: serialisation failure, deadlock, and a unique value that another transaction took after this one had
+/// looked (every statement that may meet a taken value looks first or says ON CONFLICT, so the next attempt sees it).
+/// SQLite: `SQLITE_BUSY` and its snapshot form; its one writer cannot be overtaken.
 fn is_contention(code: &str) -> bool {
-    matches!(code, "40001" | "40P01" | "5" | "261" | "517")
+    matches!(code, "40001" | "40P01" | "23505" | "5" | "261" | "517")
 }
 
 /// PostgreSQL: connection exceptions, resources exhausted, operator intervention, a standby's read-only refusal.

@@ -17,14 +17,17 @@ use crate::{
 pub use self::{
     code::Code,
     store::{
-        Claimed, Live, claim, claim_sign_in, claim_whole, delete_all, delete_mailed_to, delete_others, find_live,
-        find_used, sweep,
+        Claimed, Live, Pending, claim, claim_sign_in, claim_whole, delete_all, delete_every, delete_mailed_to,
+        delete_others, find_live, find_used, pending_of, sweep,
     },
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
+
+/// A weekend and a day: whoever loses a mailbox on a Friday still finds the way back on Monday.
+const UNDO: Duration = Duration::from_hours(72);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.
@@ -41,6 +44,8 @@ pub enum Purpose {
     OidcHandoff,
     Cli,
     WsTicket,
+    ConfirmEmail,
+    UndoEmail,
 }
 
 impl Purpose {
@@ -55,13 +60,16 @@ impl Purpose {
             Self::OidcHandoff => "oidc_handoff",
             Self::Cli => "cli",
             Self::WsTicket => "ws_ticket",
+            Self::ConfirmEmail => "confirm_email",
+            Self::UndoEmail => "undo_email",
         }
     }
 
     /// How long a ticket lives.
     pub const fn lifetime(self) -> Duration {
         match self {
-            Self::VerifyEmail | Self::SetPassword => DAY,
+            Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail => DAY,
+            Self::UndoEmail => UNDO,
             Self::PasswordReset => HOUR,
             Self::MagicLink => Duration::from_mins(15),
             Self::OidcState => Duration::from_mins(10),

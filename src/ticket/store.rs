@@ -1,5 +1,6 @@
 //! The statements of the table `tickets`.
 
+use serde::Serialize;
 use uuid::Uuid;
 
 use super::Purpose;
@@ -232,9 +233,41 @@ pub async fn delete_mailed_to(tx: &mut Tx, mailbox: &str, purpose: Purpose) -> R
     .map(|_| ())
 }
 
-/// Removes a person's unused tickets of every purpose.
+/// Removes a person's unused tickets of every purpose but one: a link that undoes a change of address lies in the mailbox
+/// that the account had before. Whoever took the account over by that change could otherwise make it worthless.
 pub async fn delete_all(tx: &mut Tx, user: Uuid) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "DELETE FROM tickets WHERE user_id = $1 AND used_at IS NULL AND purpose <> $2",
+        user,
+        Purpose::UndoEmail.name()
+    )
+    .map(|_| ())
+}
+
+/// Removes a person's unused tickets, every one.
+pub async fn delete_every(tx: &mut Tx, user: Uuid) -> Result<(), Fault> {
     query!(in tx, execute, "DELETE FROM tickets WHERE user_id = $1 AND used_at IS NULL", user).map(|_| ())
+}
+
+/// A ticket as its owner may see it: not what redeems it.
+#[derive(Clone, Debug, Serialize, FromRow)]
+pub struct Pending {
+    pub purpose: String,
+    pub created_at: Timestamp,
+    pub expires_at: Timestamp,
+    pub used_at: Option<Timestamp>,
+}
+
+/// Every ticket of a person that still rests here.
+pub async fn pending_of(db: &Database, user: Uuid) -> Result<Vec<Pending>, Fault> {
+    query!(
+        read db,
+        all<Pending>,
+        "SELECT purpose, created_at, expires_at, used_at FROM tickets WHERE user_id = $1 ORDER BY created_at, purpose",
+        user
+    )
 }
 
 /// Removes what has expired.

@@ -61,6 +61,7 @@ const STOREYS: [&[&str]; 8] = [
     &[
         "health",
         "password",
+        "address",
         "profile",
         "magic_link",
         "passkey",
@@ -73,13 +74,13 @@ const STOREYS: [&[&str]; 8] = [
         "account",
     ],
     &["extract", "error"],
-    &["limit", "ticket", "mail"],
+    &["audit", "limit", "ticket", "mail"],
     &["store"],
     &["clock", "secret", "public_url", "config", "telemetry"],
 ];
 
 /// Rooms that use other rooms, and cellars that use what stands beside or above them, each with its reason.
-const NEIGHBOURS: [(&str, &str); 14] = [
+const NEIGHBOURS: [(&str, &str); 16] = [
     // Rooms whose use cases end in a session of an account.
     ("password", "session account"),
     ("magic_link", "session account"),
@@ -88,18 +89,24 @@ const NEIGHBOURS: [(&str, &str); 14] = [
     ("cli_login", "session account"),
     ("developer", "session account"),
     ("profile", "session account"),
+    ("address", "session account"),
     ("session", "account"),
     // A body's fault is an error of the house, and an error shows faults of a body.
     ("extract", "error"),
     // The admission is an extractor: it decodes, charges, and validates in one order.
     ("limit/extract.rs", "extract error"),
+    // An event says from which network it came.
+    ("audit", "limit::ClientIp"),
     // One wait, two renderings: the header and the limiter's log line say the same seconds.
     ("limit", "error::RetryAfter"),
     // Ground that stands on ground: a public address carries a secret in its link, logs start from variables.
     ("public_url", "secret"),
     ("telemetry", "config::Variables"),
     // The settings are filled into the types of the parts that they set.
-    ("config", "extract::ServiceKeys limit mail middleware::client_ip oidc public_url secret session::Lifetimes"),
+    (
+        "config",
+        "extract::ServiceKeys limit mail middleware::client_ip oidc passkey public_url secret session::Lifetimes",
+    ),
 ];
 
 /// One file of `src`, and the same with comments, strings and characters blanked out.

@@ -4,7 +4,11 @@
 #[cfg(test)]
 mod account;
 #[cfg(test)]
+mod address;
+#[cfg(test)]
 mod app;
+#[cfg(test)]
+mod audit;
 #[cfg(test)]
 mod cli_login;
 #[cfg(test)]
@@ -26,6 +30,8 @@ mod middleware;
 #[cfg(test)]
 mod oidc;
 #[cfg(test)]
+mod passkey;
+#[cfg(test)]
 mod password;
 #[cfg(test)]
 mod profile;
@@ -33,5 +39,7 @@ mod profile;
 mod ratchet;
 #[cfg(test)]
 mod session;
+#[cfg(test)]
+mod store;
 #[cfg(test)]
 mod world;

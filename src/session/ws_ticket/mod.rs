@@ -6,7 +6,7 @@ pub mod routes;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::{Proven, Sessions, store};
+use super::{Proven, Sessions};
 use crate::{
     account,
     error::{ApiError, ErrorCode},
@@ -101,7 +101,7 @@ impl SocketTickets {
         let ticket = claimed.ok_or(Refusal::TicketInvalid)?;
         let Particulars { sid, wid } = serde_json::from_str(ticket.particulars.as_deref().unwrap_or(""))
             .map_err(|error| Refusal::Failed(ApiError::internal(error)))?;
-        let expires_at = store::find_expiry(&mut tx, sid, now).await?;
+        let expires_at = self.sessions.end_if_live(&mut tx, sid).await?;
         let account = match ticket.user_id {
             Some(id) => account::find_in(&mut tx, id).await?.filter(|account| account.is_active),
             None => None,

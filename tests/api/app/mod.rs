@@ -1,1 +1,3 @@
-//! To come.
+//! The hall: the listener and what it refuses before a request exists.
+
+mod listen;

@@ -1,1 +1,183 @@
-//! To come.
+//! Whether the service lives, as probes ask.
+
+use std::time::Duration;
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::world::{PASSWORD, Verbs, World};
+
+#[tokio::test]
+async fn liveness_is_one_word_on_both_paths() {
+    let world = World::new().await;
+    for path in ["/health", "/api/health"] {
+        assert_eq!(world.anonymous().get(path).await.is(200).json(), json!({"status": "healthy"}));
+    }
+}
+
+#[tokio::test]
+async fn the_detailed_answer_names_the_parts_and_nothing_of_where_they_are() {
+    let world = World::on_memory().await;
+    world.advance(Duration::from_secs(12));
+    let reply = world.anonymous().get("/api/health/detailed").await;
+    let body = reply.is(200).json();
+    let mut names: Vec<&String> = body.as_object().unwrap().keys().collect();
+    names.sort();
+    let expected = [
+        "database",
+        "details",
+        "environment",
+        "mail",
+        "rate_limit_backend",
+        "redis",
+        "status",
+        "timestamp",
+        "uptime_seconds",
+        "version",
+    ];
+    assert_eq!(names, expected);
+    for (name, value) in [
+        ("status", json!("healthy")),
+        ("environment", json!("production")),
+        ("uptime_seconds", json!(12)),
+        ("rate_limit_backend", json!("memory")),
+        ("database", json!("healthy")),
+        ("redis", json!("disabled")),
+        ("mail", json!("healthy")),
+        ("timestamp", json!("2026-01-02T03:04:17Z")),
+    ] {
+        assert_eq!(body[name], value, "{name}");
+    }
+    assert_eq!(body["details"]["redis"], json!({"latency_ms": null, "since": null}));
+    assert_eq!(body["details"]["mail"]["transport"], "file");
+    assert!(body["details"]["database"]["latency_ms"].is_number());
+}
+
+#[tokio::test]
+async fn all_four_paths_answer_head_and_no_other_method() {
+    let world = World::new().await;
+    for path in ["/health", "/health/detailed", "/api/health", "/api/health/detailed"] {
+        world.anonymous().ask(Method::HEAD, path).await.is(200);
+        let refused = world.anonymous().ask(Method::POST, path).await;
+        assert_eq!(refused.is_error(405, "RES_003").header("allow"), Some("GET, HEAD"));
+    }
+}
+
+#[tokio::test]
+async fn an_absent_database_is_a_503_that_says_when_to_come_back_and_never_why() {
+    // case 297
+    let world = World::new().await;
+    let email = world.member().await;
+    let anna = world.sign_in(&email, PASSWORD).await;
+    world.app().db.close().await;
+    world.anonymous().get("/health").await.is(200);
+    let reply = world.anonymous().get("/health/detailed").await;
+    let body = reply.is(503).json();
+    assert_eq!((&body["status"], &body["database"]), (&json!("unhealthy"), &json!("unreachable")));
+    assert_eq!(body["details"]["database"]["latency_ms"], Value::Null);
+    for inside in ["pool", "Pool", "closed", "sqlite:", "postgres:", ".db", "127.0.0.1", "error"] {
+        assert!(!String::from_utf8_lossy(&reply.body).contains(inside), "{inside}: {reply:?}");
+    }
+    for reply in [
+        anna.get("/api/auth/me").await,
+        anna.refresh_with(&anna.refresh).await,
+        world.anonymous().login(&email, PASSWORD).await,
+        world.register(&world.mailbox(), PASSWORD).await,
+        world.anonymous().post("/api/auth/forgot-password", json!({"email": email})).await,
+        world.anonymous().post("/api/auth/verify-email", json!({"token": "x"})).await,
+        world.anonymous().post("/api/auth/reset-password", json!({"token": "x", "new_password": PASSWORD})).await,
+    ] {
+        reply.is_error(503, "SYS_002");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_shared_for_a_second_and_no_longer() {
+    let world = World::new().await;
+    let ask = async || world.anonymous().get("/health/detailed").await.json()["timestamp"].clone();
+    let first = ask().await;
+    world.advance(Duration::from_millis(999));
+    assert_eq!(ask().await, first);
+    world.advance(Duration::from_millis(1));
+    assert_ne!(ask().await, first);
+}
+
+#[tokio::test]
+async fn mail_that_cannot_leave_is_a_degraded_service() {
+    use crate::world::{smtp, wire::Wire};
+    let server = smtp::SmtpServer::start(smtp::Wire::Clear, smtp::Manner::Obliging).await;
+    let wire = Wire::to(server.address()).await;
+    wire.cut();
+    let world = World::plan().on_memory().set("MAIL_URL", &format!("smtp://{}", wire.address)).build().await;
+    world.register(&world.mailbox(), PASSWORD).await.is(201);
+    world.deliver().await;
+    let body = world.anonymous().get("/health/detailed").await.is(200).json();
+    assert_eq!((&body["status"], &body["mail"]), (&json!("degraded"), &json!("failing")));
+    assert_eq!(body["details"]["mail"]["queued"], 1);
+    wire.restore();
+    world.advance(Duration::from_hours(1));
+    world.deliver().await;
+    let body = world.anonymous().get("/health/detailed").await.is(200).json();
+    assert_eq!((&body["status"], &body["mail"]), (&json!("healthy"), &json!("healthy")));
+}
+
+#[tokio::test]
+async fn a_cut_wire_to_redis_refuses_nobody_and_shows() {
+    // cases 181, 299
+    use crate::world::wire::Wire;
+    let Ok(url) = std::env::var("TEST_REDIS_URL") else { return };
+    let url: url::Url = url.parse().unwrap();
+    let upstream = tokio::net::lookup_host((url.host_str().unwrap(), url.port().unwrap_or(6379))).await.unwrap().next();
+    let wire = Wire::to(upstream.unwrap()).await;
+    let world = World::with(&[("REDIS_URL", &format!("redis://{}{}", wire.address, url.path()))]).await;
+    let somebody = world.anonymous();
+    let health = async || world.anonymous().get("/health/detailed").await.is(200).json();
+    assert_eq!(health().await["rate_limit_backend"], "redis");
+    for _ in 0..10 {
+        somebody.post("/api/auth/login", json!({})).await.is(422);
+    }
+    wire.stall();
+    for _ in 0..10 {
+        somebody.post("/api/auth/login", json!({})).await.is(422);
+    }
+    wire.cut();
+    for _ in 0..10 {
+        somebody.post("/api/auth/login", json!({})).await.is(422);
+    }
+    // Memory was kept warm: falling over gives nobody a fresh budget.
+    somebody.post("/api/auth/login", json!({})).await.is_rate_limited();
+    world.advance(Duration::from_secs(2));
+    let body = health().await;
+    assert_eq!((&body["status"], &body["rate_limit_backend"]), (&json!("degraded"), &json!("memory")));
+    assert_eq!(body["redis"], "unreachable");
+}
+
+#[tokio::test]
+async fn a_silent_database_is_told_from_a_slow_one_and_comes_back() {
+    // cases 195, 199, 301
+    use crate::world::wire::Wire;
+    let Ok(base) = std::env::var("TEST_DATABASE_URL") else { return };
+    let first = World::new().await;
+    let email = first.member().await;
+    let mut url: url::Url = first.database_url().parse().unwrap();
+    assert!(base.contains(url.host_str().unwrap()));
+    let upstream = tokio::net::lookup_host((url.host_str().unwrap(), url.port().unwrap_or(5432))).await.unwrap().next();
+    let wire = Wire::to(upstream.unwrap()).await;
+    url.set_host(Some("127.0.0.1")).unwrap();
+    url.set_port(Some(wire.address.port())).unwrap();
+    let world = World::with(&[("DATABASE_URL", url.as_str())]).await;
+    world.sign_in(&email, PASSWORD).await;
+    wire.stall();
+    let asked = std::time::Instant::now();
+    world.anonymous().get("/health").await.is(200);
+    let body = world.anonymous().get("/health/detailed").await.is(503).json();
+    assert_eq!(body["database"], "unreachable");
+    assert!(asked.elapsed() < Duration::from_millis(1500), "{:?}", asked.elapsed());
+    let asked = std::time::Instant::now();
+    world.anonymous().login(&email, PASSWORD).await.is_error(503, "SYS_002");
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+    wire.cut();
+    world.anonymous().login(&email, PASSWORD).await.is_error(503, "SYS_002");
+    wire.restore();
+    world.sign_in(&email, PASSWORD).await;
+}

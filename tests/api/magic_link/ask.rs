@@ -50,7 +50,7 @@ async fn the_mail_says_who_asked_and_warns_of_foreign_pages() {
     assert_eq!(mail.subject, "Anmeldung bei Labs");
     for part in [&mail.text, &mail.html] {
         assert!(part.contains(&anybody.address.to_string()), "{part}");
-        assert!(part.contains("Firefox, Linux"), "{part}");
+        assert!(part.contains("Firefox on Linux"), "{part}");
         assert!(part.contains("nur auf der Seite ein, auf der Sie ihn selbst angefordert haben"), "{part}");
         assert!(part.contains("15 Minuten"), "{part}");
     }

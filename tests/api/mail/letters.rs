@@ -19,7 +19,7 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
             Letter::MagicLink {
                 link: link(),
                 code: "4K7M-Q2XD".to_owned(),
-                request: Request { address: "2001:db8::7".to_owned(), device: Some("Firefox, Linux".to_owned()) },
+                request: Request { address: "2001:db8::7".to_owned(), device: "Firefox on Linux".to_owned() },
             },
             vec![LINK],
         ),
@@ -28,6 +28,15 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
             vec!["https://app.labs.example/", LINK],
         ),
         (Letter::PasswordChanged, vec![]),
+        (Letter::PasskeyAdded { site: "labs.example".to_owned() }, vec![]),
+        (Letter::PasskeyRemoved { site: "labs.example".to_owned() }, vec![]),
+        (Letter::NewDevice { device: "Firefox on Windows".to_owned(), address: "203.0.113.7".to_owned() }, vec![]),
+        (Letter::ConfirmEmail { link: link() }, vec![LINK]),
+        (Letter::EmailChangeAsked { new: "new@labs.example".to_owned(), link: link() }, vec![LINK]),
+        (Letter::EmailChanged { new: "new@labs.example".to_owned(), link: link() }, vec![LINK]),
+        (Letter::EmailRestored { link: link() }, vec![LINK]),
+        (Letter::LeaveCode { code: "1234 5678".to_owned() }, vec![]),
+        (Letter::AccountDeleted, vec![]),
     ]
 }
 
@@ -96,19 +105,42 @@ async fn every_letter_has_each_header_once_with_our_clock_and_our_domain() {
 #[tokio::test]
 async fn a_letter_says_how_long_its_link_lives() {
     let lives = [
-        "24 Stunden",
-        "7 Tage",
-        "60 Minuten",
-        "15 Minuten",
-        "",
-        "",
-        "24 hours",
-        "7 days",
-        "60 minutes",
-        "15 minutes",
-        "",
-        "",
-    ];
+        [
+            "24 Stunden",
+            "7 Tage",
+            "60 Minuten",
+            "15 Minuten",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "24 Stunden",
+            "3 Tage",
+            "3 Tage",
+            "60 Minuten",
+            "15 Minuten",
+            "",
+        ],
+        [
+            "24 hours",
+            "7 days",
+            "60 minutes",
+            "15 minutes",
+            "",
+            "",
+            "",
+            "",
+            "",
+            "24 hours",
+            "3 days",
+            "3 days",
+            "60 minutes",
+            "15 minutes",
+            "",
+        ],
+    ]
+    .concat();
     for ((mail, _, _), lifetime) in every_letter_as_received().await.iter().zip(lives) {
         assert!(mail.text().contains(lifetime) && mail.html().contains(lifetime), "{lifetime}\n{}", mail.text());
     }

@@ -1,5 +1,6 @@
 //! Passwords, from registration to reset, as a client sees them.
 
+mod change;
 mod enumeration;
 mod forgot;
 mod login;

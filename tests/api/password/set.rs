@@ -28,7 +28,7 @@ async fn whoever_proves_the_mailbox_lands_signed_in() {
     let body = json!({"token": token, "password": CHOSEN, "full_name": "Anna Muster"});
     let reply = world.anonymous().post(SET, body).await;
     let anna = world.holder_of(reply.is(200));
-    assert_eq!(reply.cookies().len(), 1);
+    assert_eq!(reply.cookies().len(), 2);
     let me = anna.get("/api/auth/me").await;
     assert_eq!(me.json()["email"], email.as_str());
     assert_eq!(me.json()["full_name"], "Anna Muster");
@@ -106,7 +106,7 @@ async fn a_redeemed_link_takes_its_siblings_along_and_a_link_lives_for_a_day() {
     world.anonymous().post(SET, json!({"token": second, "password": CHOSEN})).await.is(200);
     world.anonymous().post(SET, json!({"token": first, "password": PASSWORD})).await.is_error(400, "AUTH_006");
     let (_, token) = invited(&world).await;
-    world.advance(Duration::from_secs(24 * 3600));
+    world.advance(Duration::from_hours(24));
     world.anonymous().post(SET, json!({"token": token, "password": CHOSEN})).await.is_error(400, "AUTH_006");
 }
 

@@ -1,4 +1,8 @@
-//! `GET` and `PATCH /api/auth/me`.
+//! `GET` and `PATCH /api/auth/me`, and around them: workspaces, the export, leaving.
+
+mod export;
+mod leave;
+mod workspaces;
 
 use serde_json::{Value, json};
 

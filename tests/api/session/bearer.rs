@@ -25,7 +25,7 @@ fn id(claims: &Value, name: &str) -> Uuid {
 fn forged(world: &World, anna: &SignedIn, issuer: &str, secret: &str, ahead: Duration) -> String {
     let signer = Signer::new(issuer.to_owned(), &SecretKey::parse(secret).unwrap(), None).unwrap();
     let claims = claims(&anna.access);
-    let life = Duration::from_secs(1800);
+    let life = Duration::from_mins(30);
     signer.sign(id(&claims, "sub"), id(&claims, "sid"), None, Uuid::new_v4(), world.now() + ahead, life).unwrap()
 }
 

@@ -2,6 +2,9 @@
 
 mod bearer;
 mod dev_login;
+mod device;
+mod lifetime;
 mod logout;
+mod overview;
 mod refresh;
 mod ws_ticket;

@@ -10,7 +10,7 @@ use crate::{
 };
 
 const REFRESH: &str = "/api/auth/refresh";
-const DAY: Duration = Duration::from_secs(24 * 3600);
+const DAY: Duration = Duration::from_hours(24);
 
 #[tokio::test]
 async fn each_refresh_gives_new_tokens_of_the_same_session() {

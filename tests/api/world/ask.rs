@@ -100,7 +100,7 @@ impl Ask {
         for value in self.headers.get_all(header::AUTHORIZATION).iter().chain(self.headers.get_all(header::COOKIE)) {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
             found.extend(text.split([' ', ';', '=', ',']).map(str::to_owned));
-            found.retain(|part| !matches!(part.as_str(), "labs_refresh" | "labs_oidc"));
+            found.retain(|part| !matches!(part.as_str(), "labs_refresh" | "labs_oidc" | "labs_device"));
         }
         if let Ok(Value::Object(fields)) = serde_json::from_slice(&self.body) {
             const NAMES: [&str; 9] = [

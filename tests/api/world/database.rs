@@ -5,13 +5,13 @@ use std::path::Path;
 
 use sqlx::{AssertSqlSafe, Connection, PgConnection, SqliteConnection};
 
-pub(super) enum Place {
+pub(crate) enum Place {
     Sqlite { url: String },
     Postgres { url: String, base: String, schema: String },
 }
 
 impl Place {
-    pub(super) async fn fresh(folder: &Path) -> Self {
+    pub(crate) async fn fresh(folder: &Path) -> Self {
         let Ok(base) = std::env::var("TEST_DATABASE_URL") else {
             return Self::Sqlite { url: format!("sqlite://{}", folder.join("test.db").display()) };
         };
@@ -21,7 +21,7 @@ impl Place {
         Self::Postgres { url: format!("{base}{joint}options[search_path]={schema}"), base, schema }
     }
 
-    pub(super) fn url(&self) -> &str {
+    pub(crate) fn url(&self) -> &str {
         match self {
             Self::Sqlite { url } | Self::Postgres { url, .. } => url,
         }
@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    pub(super) async fn number(&self, sql: &'static str, email: &str) -> i64 {
+    pub(crate) async fn number(&self, sql: &'static str, email: &str) -> i64 {
         match self {
             Self::Sqlite { url } => {
                 let mut connection = SqliteConnection::connect(url).await.unwrap();
@@ -68,18 +68,25 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// Drops the schema from a thread of its own: a test's runtime may be ending, and must not be waited for.
+    /// Drops the schema from a thread of its own: a test's runtime may be ending. It stands still meanwhile, so a
+    /// rollback that is on its way never arrives: whoever still holds a row is shown out first.
     fn drop(&mut self) {
         let Self::Postgres { base, schema, .. } = self else { return };
-        let (base, statement) = (base.clone(), format!("DROP SCHEMA {schema} CASCADE"));
+        let base = base.clone();
+        let show_out = format!(
+            "SELECT pg_terminate_backend(l.pid) FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+             JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = '{schema}' AND l.pid <> pg_backend_pid()"
+        );
+        let statement = format!("DROP SCHEMA {schema} CASCADE");
         let dropped = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-            runtime.block_on(run(&base, statement));
+            runtime.block_on(async {
+                run(&base, show_out).await;
+                run(&base, statement).await;
+            });
         });
         // A failing test must show its own panic, not this one.
-        if dropped.join().is_err() && !std::thread::panicking() {
-            panic!("the schema of a test could not be dropped");
-        }
+        assert!(dropped.join().is_ok() || std::thread::panicking(), "the schema of a test could not be dropped");
     }
 }
 

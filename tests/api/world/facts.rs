@@ -36,10 +36,10 @@ impl Facts {
         Self { routes: routes.to_vec(), ..self }
     }
 
-    /// Whether the route carries a bucket of its own; `None` when there is no such route.
+    /// Whether the route carries a bucket of its own besides a mailbox's; `None` when there is no such route.
     pub(super) fn has_bucket(&self, method: &str, path: &str) -> Option<bool> {
         let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path)?;
-        Some(route.rules.iter().any(|rule| matches!(rule, Rule::Bucket(_))))
+        Some(route.rules.iter().any(|rule| matches!(rule, Rule::Bucket(bucket) if !bucket.is_mailbox())))
     }
 
     /// Whether sibling services call the route with a key of theirs.

@@ -4,6 +4,9 @@ use mail_parser::{MessageParser, MimeHeaders};
 
 use super::World;
 
+/// How the name of a mail's file ends.
+const LETTER: &str = ".eml";
+
 /// A delivered mail.
 #[derive(Clone, Debug)]
 pub(crate) struct Mail {
@@ -16,7 +19,7 @@ pub(crate) struct Mail {
 }
 
 impl Mail {
-    fn parse(raw: String) -> Self {
+    fn parse(raw: &str) -> Self {
         let message = MessageParser::default().parse(raw.as_bytes()).unwrap();
         let to = message.to().unwrap().iter().map(|it| it.address.as_deref().unwrap().to_owned()).collect();
         assert!(message.content_type().is_some(), "a mail without a content type");
@@ -25,7 +28,7 @@ impl Mail {
             subject: message.subject().unwrap().to_owned(),
             text: message.body_text(0).unwrap().into_owned(),
             html: message.body_html(0).unwrap().into_owned(),
-            raw: raw.clone(),
+            raw: raw.to_owned(),
         }
     }
 
@@ -49,7 +52,7 @@ impl World {
         let Ok(entries) = std::fs::read_dir(&folder) else { return Vec::new() };
         let mut names: Vec<String> = entries
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-            .filter(|it| it.ends_with(".eml"))
+            .filter(|it| it.ends_with(LETTER))
             .collect();
         names.sort();
         let order = {
@@ -58,7 +61,7 @@ impl World {
             seen.extend(names);
             seen.clone()
         };
-        order.iter().map(|name| Mail::parse(std::fs::read_to_string(folder.join(name)).unwrap())).collect()
+        order.iter().map(|name| Mail::parse(&std::fs::read_to_string(folder.join(name)).unwrap())).collect()
     }
 
     /// Every mail to one mailbox so far.
@@ -75,8 +78,10 @@ impl World {
         async move {
             let start = format!("{}{page}?token=", super::FRONTEND);
             let mails = self.mails_to(email).await;
-            let links = mails.iter().flat_map(Mail::links).filter(|link| link.starts_with(&start));
-            links.last().unwrap_or_else(|| panic!("{email} has no link to {page}, asked for at {place}: {mails:#?}"))
+            let mut links = mails.iter().flat_map(Mail::links).filter(|link| link.starts_with(&start));
+            links
+                .next_back()
+                .unwrap_or_else(|| panic!("{email} has no link to {page}, asked for at {place}: {mails:#?}"))
         }
     }
 }

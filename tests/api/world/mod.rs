@@ -13,6 +13,7 @@ pub(crate) mod provider;
 pub(crate) mod raw;
 pub(crate) mod reply;
 pub(crate) mod smtp;
+pub(crate) mod soft_passkey;
 pub(crate) mod wire;
 
 use std::{
@@ -24,21 +25,22 @@ use std::{
 
 use labs_auth::{
     app::{App, Planned, listen::Listener},
-    clock::{Clock, Timestamp},
+    clock::Timestamp,
     config::{ListenAddress, Settings, Variables},
     secret::{Entropy, RandomSource},
 };
 use tempfile::TempDir;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
+use self::facts::Facts;
 pub(crate) use self::{
     ask::Ask,
     clock::Hands,
+    database::Place,
     letters::{Mail, token_of},
     personas::{Anonymous, SignedIn, Verbs},
     reply::Reply,
 };
-use self::{database::Place, facts::Facts};
 
 /// The password of every person who brings no other.
 pub(crate) const PASSWORD: &str = "Correct-Horse-9!";
@@ -83,7 +85,6 @@ struct Premises {
 pub(crate) struct Plans {
     variables: Vec<(String, String)>,
     entropy: Entropy,
-    clock: Option<Clock>,
     on_memory: bool,
     patience: Option<Duration>,
 }
@@ -114,12 +115,6 @@ impl Plans {
         self
     }
 
-    /// Takes time from here; the hands of the world then move nothing.
-    pub(crate) fn clock(mut self, clock: Clock) -> Self {
-        self.clock = Some(clock);
-        self
-    }
-
     /// Opens the house.
     pub(crate) async fn build(self) -> World {
         let folder = tempfile::tempdir().unwrap();
@@ -144,8 +139,7 @@ impl Plans {
         }
         let facts = Facts::of(&settings);
         let hands = Hands::new();
-        let clock = self.clock.unwrap_or_else(|| hands.clock());
-        let app = App::build(settings, clock, self.entropy).await.unwrap();
+        let app = App::build(settings, hands.clock(), self.entropy).await.unwrap();
         let facts = facts.with_routes(&app.routes);
         let domain = format!("{:08x}.labs.example", random() >> 96);
         World(Arc::new(Premises { app, hands, facts, domain, seen: Mutex::default(), place, folder }))
@@ -169,7 +163,7 @@ impl World {
     }
 
     pub(crate) fn plan() -> Plans {
-        Plans { variables: Vec::new(), entropy: Entropy::system(), clock: None, on_memory: false, patience: None }
+        Plans { variables: Vec::new(), entropy: Entropy::system(), on_memory: false, patience: None }
     }
 
     /// The joined service.
@@ -213,7 +207,12 @@ impl World {
         let address = listener.address().parse().unwrap();
         let stop = CancellationToken::new();
         tokio::spawn(listener.serve(self.app().house.clone(), stop.clone()));
-        Server { world: self.clone(), address, _stop: stop.drop_guard() }
+        Server { _world: self.clone(), address, _stop: stop.drop_guard() }
+    }
+
+    /// Where the database is, for a command of the binary.
+    pub(crate) fn db_url(&self) -> String {
+        self.0.place.url().to_owned()
     }
 
     /// Runs a statement in which `$1` is a mailbox, and says how many rows it touched.
@@ -271,7 +270,8 @@ impl World {
 
 /// The real listener in front of a world's house.
 pub(crate) struct Server {
-    pub(crate) world: World,
+    /// Its database and its folder live as long as it serves.
+    _world: World,
     pub(crate) address: SocketAddr,
     _stop: DropGuard,
 }
