@@ -36,6 +36,11 @@ impl PublicUrl {
         format!("{}{path}?token={}", self.0, token.reveal())
     }
 
+    /// The origin of the address, as browsers send it.
+    pub fn origin(&self) -> String {
+        Url::parse(&self.0).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
+    }
+
     /// Whether the address is encrypted on its way.
     pub fn is_https(&self) -> bool {
         self.0.starts_with("https://")
@@ -45,5 +50,27 @@ impl PublicUrl {
 impl fmt::Display for PublicUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// A page of the front end that somebody wants to land on: a path of ours, never another site's address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InnerPath(String);
+
+/// Longest path that is carried, in characters.
+const INNER_PATH_MAX: usize = 512;
+
+impl InnerPath {
+    /// A path that starts with exactly one slash. Browsers read a backslash as a slash and skip control characters, so
+    /// neither may occur.
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix('/')?;
+        let leaves = rest.starts_with('/') || text.contains('\\') || text.chars().any(char::is_control);
+        (!leaves && text.chars().count() <= INNER_PATH_MAX).then(|| Self(text.to_owned()))
+    }
+
+    /// The text.
+    pub fn into_string(self) -> String {
+        self.0
     }
 }

@@ -83,6 +83,11 @@ impl Plain {
         Self(text)
     }
 
+    /// The S256 challenge of a PKCE verifier (RFC 7636, 4.2): its SHA-256 as base64url.
+    pub fn pkce_challenge(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.hash().as_bytes())
+    }
+
     /// What is stored and looked up in its place.
     pub fn hash(&self) -> Hashed {
         Hashed(digest::digest(&digest::SHA256, self.0.as_bytes()).as_ref().to_vec())
@@ -105,6 +110,11 @@ impl fmt::Debug for Plain {
 pub struct Hashed(Vec<u8>);
 
 impl Hashed {
+    /// A hash as it was read from the database.
+    pub const fn stored(bytes: Vec<u8>) -> Self {
+        Self(bytes)
+    }
+
     /// The 32 bytes, to bind in a statement.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0

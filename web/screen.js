@@ -36,6 +36,10 @@ const screens = {
     title: words.reset, button: words.save, fields: [fields.newPassword], links: ["/login"], token: true,
     submit: async (values, token) => (await post("/api/auth/reset-password", { token, new_password: values.password }), words.changed),
   },
+  "/magic-link": {
+    title: words.login, button: words.login, fields: [], links: ["/login"], token: true,
+    submit: async (_, token) => welcome(await post("/api/auth/verify-magic-link", { token })),
+  },
   "/set-password": {
     title: words.set, button: words.save, fields: [fields.newPassword], links: ["/login"], token: true,
     submit: async (values, token) => welcome(await post("/api/auth/set-password", { token, ...values })),

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/tap.sh"
 use_server
 
-mailbox_routes=(forgot-password resend-verification)
+mailbox_routes=(request-magic-link forgot-password resend-verification)
 network=0
 for route in "${mailbox_routes[@]}"; do
     network=$((network + 1))

@@ -1,5 +1,6 @@
 //! The hall: the only place where the parts are joined, started and stopped.
 
+mod doors;
 pub mod listen;
 mod metrics;
 pub mod plan;
@@ -14,6 +15,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::Mutex;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::doors::Doors;
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
     account::{Holdings, PasswordProof},
@@ -30,11 +32,11 @@ use crate::{
     limit::{self, Limiter},
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
-    passkey::{self, Decoys, Passkeys},
+    oidc, passkey,
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{self, Devices, Keys, Sessions, Signer, cookie},
+    session::{self, Devices, Keys, Sessions, Signer, SocketTickets, cookie},
     store::Database,
     ticket::Tickets,
 };
@@ -100,7 +102,7 @@ impl App {
         let seal = Seal::new(mail::SEAL_LABEL, &secrets.current, secrets.previous.as_ref());
         let (post, courier) = mail::open(&settings.mail, db.clone(), seal, clock.clone(), entropy.clone())?;
         let courier = Arc::new(courier);
-        let limits = settings.limits;
+        let limits = settings.limits.clone();
         let limiter = limiter(&limits, secrets, clock.clone());
         limiter.begin().await;
         let signer = Signer::new(settings.links.api_base.to_string(), &secrets.token_keys)?;
@@ -128,22 +130,21 @@ impl App {
             hashing,
             turns: Turns::default(),
             sessions: sessions.clone(),
-            policy: settings.accounts.policy,
+            policy: settings.accounts.policy.clone(),
             neighbour_key: secrets.current.derive("login neighbour"),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
-        let passkeys = Passkeys {
-            db: db.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            post: post.clone(),
-            sessions: sessions.clone(),
-            parties: settings.passkeys.parties,
-            decoys: Decoys::new(&secrets.current),
-            devices: Arc::new(passkey::Devices::new(&secrets.current, secrets.previous.as_ref())),
-            check_discloses: settings.passkeys.check_discloses,
+        let doors = Doors {
+            settings: &settings,
+            db: &db,
+            clock: &clock,
+            entropy: &entropy,
+            tickets: &tickets,
+            sessions: &sessions,
         };
+        let (magic_links, oidc, cli_logins) = (doors.magic_links(post.clone()), doors.oidc()?, doors.cli_logins());
+        let passkeys = doors.passkeys(post.clone());
         let DeveloperSettings { doors, terms, portal } = settings.developers;
         let developers = Developers {
             db: db.clone(),
@@ -158,6 +159,10 @@ impl App {
         let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState {
             limiter: limiter.clone(),
+            socket_tickets: SocketTickets { sessions: sessions.clone(), tickets: tickets.clone() },
+            magic_links,
+            oidc,
+            cli_logins,
             passwords: passwords.clone(),
             passkeys,
             profiles: Profiles {
@@ -262,4 +267,5 @@ fn holdings(db: &Database) -> Holdings {
         .with(address::Wishes(db.clone()))
         .with(passkey::Everything(db.clone()))
         .with(api_key::Everything(db.clone()))
+        .with(oidc::Everything(db.clone()))
 }

@@ -8,14 +8,17 @@ use super::{
 };
 use crate::{
     address::routes as address,
+    cli_login::routes as cli_login,
     config::Environment,
     developer::{api_key::routes as api_key, routes as developer},
     health::routes as health,
+    magic_link::routes as magic_link,
+    oidc::routes as oidc,
     passkey::routes as passkey,
     password::routes as password,
     profile::routes as profile,
     screens,
-    session::{overview::routes as overview, routes as session},
+    session::{overview::routes as overview, routes as session, ws_ticket::routes as ws_ticket},
 };
 
 const RELATED: &str =
@@ -73,6 +76,14 @@ fn plan(environment: Environment, screens_shown: bool) -> Plan<AppState> {
         .on(Post, "/api/auth/set-password", password::set)
         .on(Post, "/api/auth/resend-verification", password::resend_verification)
         .on(Post, "/api/auth/verify-email", password::verify_email)
+        .on(Post, "/api/auth/request-magic-link", magic_link::ask)
+        .on(Post, "/api/auth/verify-magic-link", magic_link::redeem)
+        .on(Post, "/api/auth/ws-ticket", ws_ticket::issue)
+        .on(Post, "/api/auth/ws-ticket/redeem", ws_ticket::redeem)
+        .on(Get, "/api/auth/cli-login", cli_login::show)
+        .on(Post, "/api/auth/cli-login", cli_login::answer)
+        .on(Get, "/api/auth/infomaniak/start", oidc::start)
+        .on(Get, "/api/auth/infomaniak/callback", oidc::callback)
         .on(Post, "/api/auth/webauthn/login/begin", passkey::begin_login)
         .on(Post, "/api/auth/webauthn/login/begin-discoverable", passkey::begin_discoverable)
         .on(Post, "/api/auth/webauthn/login/complete", passkey::complete_login)

@@ -1,5 +1,6 @@
 //! The commands of the binary.
 
+mod account;
 pub mod audit;
 mod dev;
 mod developers;
@@ -43,6 +44,22 @@ enum Command {
     /// Developers' API keys
     #[command(subcommand)]
     Keys(developers::Keys),
+    /// Sign in to a labs-auth server through the browser, and keep the tokens
+    Login {
+        /// Address of the server, such as `https://auth.example.org`
+        #[arg(long)]
+        server: String,
+        /// What this computer is called in the list of sessions (default: its host name)
+        #[arg(long)]
+        name: Option<String>,
+        /// Only print the address
+        #[arg(long)]
+        no_browser: bool,
+    },
+    /// Say who is signed in, according to the server
+    Whoami,
+    /// End the session at the server and forget the tokens
+    Logout,
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
     /// Show and reset what the limiter has counted in Redis
@@ -54,6 +71,9 @@ enum Command {
 
 /// Runs the command that the arguments name.
 pub fn run(arguments: Arguments) -> ExitCode {
+    if let Some(outcome) = as_client(&arguments) {
+        return outcome;
+    }
     let mut variables = Variables::of_process();
     if let Err(fault) = telemetry::start(&variables) {
         return refuse(&[fault]);
@@ -76,6 +96,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
             Command::Doctor => limits::doctor(read(&variables)?).await,
             Command::Invites(command) => developers::invites(&variables, command).await.map(done),
             Command::Keys(command) => developers::keys(&variables, command).await.map(done),
+            // Answered before any setting was read.
+            Command::Login { .. } | Command::Whoami | Command::Logout => Ok(ExitCode::SUCCESS),
         }
     });
     match outcome {
@@ -86,6 +108,30 @@ pub fn run(arguments: Arguments) -> ExitCode {
 
 const fn done((): ()) -> ExitCode {
     ExitCode::SUCCESS
+}
+
+/// The commands of a client, which need no setting of the service and no log.
+fn as_client(arguments: &Arguments) -> Option<ExitCode> {
+    let command = arguments.command.as_ref()?;
+    if !matches!(command, Command::Login { .. } | Command::Whoami | Command::Logout) {
+        return None;
+    }
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return Some(refuse(&[format!("the runtime cannot be started: {error}")])),
+    };
+    let outcome = runtime.block_on(async {
+        match command {
+            Command::Login { server, name, no_browser } => account::login(server, name.clone(), !no_browser).await,
+            Command::Whoami => account::whoami().await,
+            Command::Logout => account::logout().await,
+            _ => Ok(()),
+        }
+    });
+    Some(match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => complain("labs-auth:", &[fault]),
+    })
 }
 
 /// Every setting, or every fault.

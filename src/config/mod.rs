@@ -27,6 +27,7 @@ use crate::{
     },
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
+    oidc::{self, provider::Registration},
     passkey::{
         RelyingParties,
         setting::{self, Surroundings},
@@ -68,6 +69,7 @@ pub struct Settings {
     pub cors: CorsSettings,
     pub limits: LimitSettings,
     pub developers: DeveloperSettings,
+    pub infomaniak: InfomaniakSettings,
     /// The keys of sibling services.
     pub service_keys: ServiceKeys,
     /// Sentences for the log: settings that are dangerous or dead.
@@ -131,7 +133,29 @@ pub struct LinkSettings {
 pub struct AccountSettings {
     pub registration_open: bool,
     pub policy: Policy,
+    /// Whether redeeming a mailed link makes an account for an unknown address.
+    pub magic_link_signup: bool,
     pub lifetimes: Lifetimes,
+}
+
+/// The account at the identity provider, when there is one.
+#[derive(Clone, Debug)]
+pub struct InfomaniakSettings {
+    client: Option<(String, String)>,
+    issuer: String,
+    /// Whether an address counts as verified when the provider does not say.
+    pub trust_email: bool,
+    /// Longest that the provider may take in all.
+    pub patience: Duration,
+}
+
+impl InfomaniakSettings {
+    /// What the provider knows us by; `None` while id and secret are not both set.
+    pub fn registration(&self, api_base: &PublicUrl) -> Option<Registration> {
+        let (client_id, client_secret) = self.client.clone()?;
+        let redirect_uri = api_base.page("/api/auth/infomaniak/callback");
+        Some(Registration { issuer: self.issuer.clone(), client_id, client_secret, redirect_uri })
+    }
 }
 
 /// On which sites passkeys work.
@@ -217,6 +241,7 @@ impl Settings {
         let passkeys = passkeys(reader, environment, &cors);
         let limits = limits(reader);
         let developers = developers(reader, frontend.as_ref());
+        let infomaniak = infomaniak(reader);
         let service_keys = ServiceKeys::new(reader.list("SERVICE_KEYS", ServiceKeys::parse));
         let mut warnings = reader.dead(&DEAD);
         warnings.extend(passkeys.parties.warnings());
@@ -235,6 +260,7 @@ impl Settings {
             cors,
             limits,
             developers: developers?,
+            infomaniak,
             service_keys,
             warnings,
         })
@@ -303,6 +329,7 @@ fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
         policy: Policy { breached: reader.optional("PASSWORD_BREACH_FILE", |path| BreachList::open(Path::new(path))) },
+        magic_link_signup: reader.flag("MAGIC_LINK_ALLOW_SIGNUP", false),
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
             refresh: of_days(days),
@@ -324,6 +351,19 @@ fn developers(reader: &mut Reader<'_>, frontend: Option<&PublicUrl>) -> Option<D
     let portal = reader.optional("DEVELOPER_PORTAL_URL", PublicUrl::parse);
     let portal = portal.or_else(|| PublicUrl::parse(&frontend?.page("/developers")).ok());
     Some(DeveloperSettings { doors, terms, portal: portal? })
+}
+
+/// Id and secret belong together; one without the other leaves the provider unconfigured.
+fn infomaniak(reader: &mut Reader<'_>) -> InfomaniakSettings {
+    let id = reader.optional("INFOMANIAK_CLIENT_ID", |id| Ok(id.to_owned()));
+    let secret = reader.optional("INFOMANIAK_CLIENT_SECRET", |secret| Ok(secret.to_owned()));
+    let issuer = String::from("https://login.infomaniak.com");
+    InfomaniakSettings {
+        client: id.zip(secret),
+        issuer: reader.parsed_or("INFOMANIAK_ISSUER", issuer, Registration::parse_issuer),
+        trust_email: reader.flag("INFOMANIAK_TRUST_EMAIL", false),
+        patience: oidc::PATIENCE,
+    }
 }
 
 fn cors(reader: &mut Reader<'_>) -> CorsSettings {

@@ -43,6 +43,8 @@ catalogue! {
     WrongPassword = "AUTH_009", BAD_REQUEST, "The current password is incorrect.";
     NoPassword = "AUTH_010", BAD_REQUEST, "No password is set for this account.";
     RegistrationClosed = "AUTH_011", FORBIDDEN, "Registration is closed.";
+    SignInExpired = "AUTH_013", BAD_REQUEST, "The sign-in request has expired.";
+    SignInIncomplete = "AUTH_014", BAD_REQUEST, "Sign-in with Infomaniak was not completed.";
     ForeignPage = "AUTH_015", FORBIDDEN, "The request did not come from an allowed page.";
     Invalid = "VAL_001", UNPROCESSABLE_ENTITY, "Request validation failed.";
     WeakPassword = "VAL_002", UNPROCESSABLE_ENTITY, "The password does not meet the policy.";
@@ -54,6 +56,8 @@ catalogue! {
     Exists = "RES_002", CONFLICT, "The resource already exists.";
     MethodNotAllowed = "RES_003", METHOD_NOT_ALLOWED, "Method not allowed.";
     RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
+    ProviderUnreachable = "EXT_001", BAD_GATEWAY, "The identity provider is not reachable.";
+    ProviderUnconfigured = "EXT_002", SERVICE_UNAVAILABLE, "Sign-in with Infomaniak is not configured.";
     PasskeyExpired = "WEBAUTHN_001", BAD_REQUEST, "The passkey request has expired. Please try again.";
     PasskeyRefused = "WEBAUTHN_002", UNAUTHORIZED, "Passkey sign-in failed.";
     PasskeysElsewhere = "WEBAUTHN_003", FORBIDDEN, "Passkeys are not available on this site.";

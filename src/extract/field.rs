@@ -82,6 +82,19 @@ pub fn length(text: &str, min: u64, max: u64) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Checks that the text holds nothing but RFC 3986's unreserved characters, which no address has to encode.
+///
+/// # Errors
+/// When it holds anything else.
+pub fn unreserved(text: &str) -> Result<(), Problem> {
+    let is_unreserved = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    if text.bytes().all(is_unreserved) {
+        Ok(())
+    } else {
+        Err(Problem::new("string_pattern_mismatch", "String should match pattern '^[A-Za-z0-9._~-]+$'"))
+    }
+}
+
 impl Field for Uuid {
     fn read(value: &Value) -> Result<Self, Problem> {
         Self::try_parse(text(value)?).map_err(|_| Problem::new("uuid_parsing", "Input should be a valid UUID"))

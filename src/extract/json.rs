@@ -50,10 +50,7 @@ pub async fn decode(request: Request) -> Result<Decoded, ApiError> {
     if is_compressed(&parts.headers) {
         return Err(ApiError::new(ErrorCode::BodyCompressed));
     }
-    let bytes = match tokio::time::timeout(BODY_DEADLINE, collect(body)).await {
-        Ok(outcome) => outcome?,
-        Err(_) => return Err(ApiError::new(ErrorCode::BodyTooSlow).closing()),
-    };
+    let bytes = collect_in_time(body).await?;
     if bytes.is_empty() {
         return Ok(Decoded::Absent);
     }
@@ -65,6 +62,14 @@ pub async fn decode(request: Request) -> Result<Decoded, ApiError> {
         Ok(Value::Null) => Ok(Decoded::Absent),
         Ok(value) => Ok(Decoded::Json(value)),
         Err(error) => Err(not_json(bytes, &error)),
+    }
+}
+
+/// The whole body, within its bounds of size and time.
+pub(super) async fn collect_in_time(body: Body) -> Result<Bytes, ApiError> {
+    match tokio::time::timeout(BODY_DEADLINE, collect(body)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Err(ApiError::new(ErrorCode::BodyTooSlow).closing()),
     }
 }
 

@@ -4,6 +4,7 @@
 pub mod bearer;
 pub mod field;
 pub mod fields;
+pub mod form;
 pub mod json;
 pub mod path;
 pub mod query;
@@ -13,6 +14,7 @@ pub mod service_key;
 pub use self::{
     field::{Field, Problem},
     fields::{Change, Fields, FromFields},
+    form::Form,
     path::PathId,
     query::Query,
     rule::{Describe, Described, Rule},

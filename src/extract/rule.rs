@@ -16,6 +16,8 @@ pub enum Rule {
     ServiceKey,
     /// A JSON body.
     Body,
+    /// A posted form.
+    Form,
     /// A query string that is validated.
     Query,
 }

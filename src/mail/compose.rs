@@ -61,6 +61,7 @@ impl Composer {
                     links,
                     facts: facts.each_ref().map(Option::as_deref),
                     lifetime: lifetime.as_deref(),
+                    code: letter.code(),
                 },
             )
             .map_err(|error| Fault::defect(format!("a mail template failed: {error:#}")))?;

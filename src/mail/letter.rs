@@ -36,6 +36,8 @@ pub enum Letter {
     SetPassword { link: String, valid_for: Duration },
     /// Lets the owner replace a forgotten password.
     ResetPassword { link: String },
+    /// Lets the owner of the mailbox sign in, by the link here or by the code where the request was made.
+    MagicLink { link: String, code: String, request: Request },
     /// Tells the owner that somebody tried to register the address again. Carries no token.
     AccountExists { sign_in: String, reset: String },
     /// Tells the owner that the password is a new one.
@@ -64,8 +66,17 @@ pub enum Letter {
     PrimaKeyExists { portal: String },
 }
 
+/// From where a letter was asked for, so that its reader can tell an own request from a stranger's.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub address: String,
+    /// Browser and system in words of ours, never what the client sent.
+    pub device: String,
+}
+
 impl Letter {
-    /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
+    /// How long the link and the code of a [`Letter::MagicLink`] live (surface 2.7).
+    pub const MAGIC_LINK_LIFETIME: Duration = Duration::from_mins(15);
     /// How long the link of a [`Letter::VerifyEmail`] lives (surface 2.7).
     pub const VERIFY_EMAIL_LIFETIME: Duration = Duration::from_hours(24);
     /// How long the link of a [`Letter::ResetPassword`] lives (surface 2.7).
@@ -85,6 +96,7 @@ impl Letter {
             Self::VerifyEmail { .. } => "verify_email",
             Self::SetPassword { .. } => "set_password",
             Self::ResetPassword { .. } => "reset_password",
+            Self::MagicLink { .. } => "magic_link",
             Self::AccountExists { .. } => "account_exists",
             Self::PasswordChanged => "password_changed",
             Self::PasskeyAdded { .. } => "passkey_added",
@@ -107,6 +119,7 @@ impl Letter {
             Self::VerifyEmail { link }
             | Self::SetPassword { link, .. }
             | Self::ResetPassword { link }
+            | Self::MagicLink { link, .. }
             | Self::ConfirmEmail { link }
             | Self::EmailChangeAsked { link, .. }
             | Self::EmailChanged { link, .. }
@@ -133,6 +146,7 @@ impl Letter {
             Self::VerifyEmail { .. }
             | Self::SetPassword { .. }
             | Self::ResetPassword { .. }
+            | Self::MagicLink { .. }
             | Self::AccountExists { .. }
             | Self::PasswordChanged
             | Self::ConfirmEmail { .. }
@@ -148,6 +162,7 @@ impl Letter {
         match self {
             Self::VerifyEmail { .. } => Some(Self::VERIFY_EMAIL_LIFETIME),
             Self::SetPassword { valid_for, .. } => Some(*valid_for),
+            Self::MagicLink { .. } => Some(Self::MAGIC_LINK_LIFETIME),
             Self::ResetPassword { .. } | Self::EmailRestored { .. } => Some(Self::RESET_PASSWORD_LIFETIME),
             Self::ConfirmEmail { .. } => Some(Self::CONFIRM_EMAIL_LIFETIME),
             Self::EmailChangeAsked { .. } | Self::EmailChanged { .. } => Some(Self::UNDO_EMAIL_LIFETIME),
@@ -161,6 +176,11 @@ impl Letter {
             | Self::AccountDeleted
             | Self::PrimaKeyExists { .. } => None,
         }
+    }
+
+    /// The code beside the link, and from where both were asked for.
+    pub(super) fn code(&self) -> Option<(&str, &Request)> {
+        if let Self::MagicLink { code, request, .. } = self { Some((code, request)) } else { None }
     }
 }
 

@@ -22,7 +22,7 @@ mod transport;
 pub use self::{
     address::TransportAddress,
     courier::Courier,
-    letter::{Delivery, Language, Letter, Recipient},
+    letter::{Delivery, Language, Letter, Recipient, Request},
     open::{SEAL_LABEL, open},
     post::{Post, Queued},
     report::{MailReport, MailState},

@@ -3,6 +3,8 @@
 
 use minijinja::{Environment, Error, UndefinedBehavior, Value, value::Kwargs};
 
+use super::letter::Request;
+
 macro_rules! template {
     ($name:expr) => {
         ($name, include_str!(concat!("../../templates/", $name, ".j2")))
@@ -32,10 +34,11 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 16] = [
+const LETTERS: [[(&str, &str); 6]; 17] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
+    letter!("magic_link"),
     letter!("account_exists"),
     letter!("password_changed"),
     letter!("passkey_added"),
@@ -68,6 +71,7 @@ pub(super) struct Particulars<'a> {
     pub(super) links: [Option<&'a str>; 2],
     pub(super) facts: [Option<&'a str>; 2],
     pub(super) lifetime: Option<&'a str>,
+    pub(super) code: Option<(&'a str, &'a Request)>,
 }
 
 impl Templates {
@@ -107,6 +111,9 @@ fn context(particulars: &Particulars<'_>, subject: &str, link: impl Fn(&str) -> 
         ("link", first),
         ("second_link", second),
         ("lifetime", particulars.lifetime.map_or_else(absent, Value::from)),
+        ("code", particulars.code.map_or_else(absent, |(code, _)| Value::from(code))),
+        ("address", particulars.code.map_or_else(absent, |(_, request)| Value::from(request.address.as_str()))),
+        ("device", particulars.code.map_or_else(absent, |(_, request)| Value::from(request.device.as_str()))),
     ]))
 }
 

@@ -133,6 +133,10 @@ const fn page(purpose: Purpose) -> &'static str {
         Purpose::VerifyEmail => "/verify-email",
         Purpose::SetPassword => "/set-password",
         Purpose::PasswordReset => "/reset-password",
+        // Tickets that other rooms issue; their page is the one that signs in.
+        Purpose::MagicLink | Purpose::OidcState | Purpose::OidcHandoff | Purpose::Cli | Purpose::WsTicket => {
+            "/magic-link"
+        }
         Purpose::ConfirmEmail => "/confirm-email",
         Purpose::UndoEmail => "/undo-email",
     }

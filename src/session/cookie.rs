@@ -47,7 +47,7 @@ impl Policy {
     }
 
     /// Whether a request that is authenticated by cookie comes from an allowed page. Without an `Origin` it is no page's script.
-    pub(super) fn admits(&self, headers: &HeaderMap) -> bool {
+    pub(crate) fn admits(&self, headers: &HeaderMap) -> bool {
         match headers.get(header::ORIGIN) {
             None => true,
             Some(origin) => self.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes()),
@@ -56,16 +56,17 @@ impl Policy {
 }
 
 /// The refresh token that the browser sent along.
-pub(super) fn presented(headers: &HeaderMap) -> Option<Plain> {
-    find(headers, REFRESH).map(|value| Plain::presented(value.to_owned()))
+pub(crate) fn presented(headers: &HeaderMap) -> Option<Plain> {
+    named(headers, REFRESH)
 }
 
 /// The mark of a known device that the browser sent along, not yet judged.
 pub(super) fn presented_device(headers: &HeaderMap) -> Option<Plain> {
-    find(headers, DEVICE).map(|value| Plain::presented(value.to_owned()))
+    named(headers, DEVICE)
 }
 
-fn find<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
+/// The secret in a cookie, when the browser sent one that is not empty.
+pub(crate) fn named(headers: &HeaderMap, wanted: &str) -> Option<Plain> {
     headers
         .get_all(header::COOKIE)
         .iter()
@@ -73,5 +74,5 @@ fn find<'a>(headers: &'a HeaderMap, wanted: &str) -> Option<&'a str> {
         .flat_map(|line| line.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
         .find(|(name, value)| *name == wanted && !value.is_empty())
-        .map(|(_, value)| value)
+        .map(|(_, value)| Plain::presented(value.to_owned()))
 }

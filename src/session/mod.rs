@@ -8,6 +8,8 @@ mod key;
 pub mod key_ring;
 mod open;
 pub mod overview;
+mod prove;
+mod recognise;
 mod refresh;
 mod revoke;
 pub mod routes;
@@ -15,6 +17,7 @@ mod signature;
 mod store;
 pub mod token;
 mod user_agent;
+pub mod ws_ticket;
 
 use std::{sync::Arc, time::Duration};
 
@@ -30,6 +33,7 @@ pub use self::{
     routes::TokenResponse,
     store::{revoke_all, sweep},
     token::Signer,
+    ws_ticket::SocketTickets,
 };
 use crate::{
     account::Account,
@@ -44,6 +48,9 @@ use crate::{
 pub enum SignedInBy {
     Password,
     SetPasswordLink,
+    MagicLink,
+    Infomaniak,
+    Cli,
     Passkey,
     DevLogin,
 }
@@ -54,6 +61,9 @@ impl SignedInBy {
         match self {
             Self::Password => "password",
             Self::SetPasswordLink => "set_password",
+            Self::MagicLink => "magic_link",
+            Self::Infomaniak => "infomaniak",
+            Self::Cli => "cli",
             Self::Passkey => "passkey",
             Self::DevLogin => "dev_login",
         }
@@ -62,7 +72,9 @@ impl SignedInBy {
     /// Whether a sign-in of this kind from an unknown device is told to the account's owner.
     pub const fn is_announced(self) -> bool {
         match self {
-            Self::Password | Self::SetPasswordLink | Self::Passkey => true,
+            Self::Password | Self::SetPasswordLink | Self::MagicLink | Self::Infomaniak | Self::Cli | Self::Passkey => {
+                true
+            }
             Self::DevLogin => false,
         }
     }

@@ -26,6 +26,13 @@ pub struct Visitor {
     pub device: Option<Plain>,
 }
 
+impl Visitor {
+    /// Browser and system in words of ours, never what the client sent.
+    pub fn in_words(&self) -> String {
+        user_agent::in_words(self.user_agent.as_deref())
+    }
+}
+
 /// Tokens for a session, to be shown once.
 #[derive(Debug)]
 pub struct Opened {

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// How long a used token may come back without harm: two tabs, a lost answer.
-const GRACE: Duration = Duration::from_secs(10);
+pub(super) const GRACE: Duration = Duration::from_secs(10);
 
 /// Why no new token is issued.
 #[derive(Debug)]

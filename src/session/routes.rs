@@ -33,6 +33,14 @@ struct TokenBody {
     token_type: &'static str,
     expires_in: u64,
     user: User,
+    #[serde(flatten)]
+    landing: Option<Landing>,
+}
+
+/// Present in the answer of `verify-magic-link` alone, there also when it is null.
+#[derive(Debug, Serialize)]
+struct Landing {
+    redirect_to: Option<String>,
 }
 
 impl TokenResponse {
@@ -50,8 +58,16 @@ impl TokenResponse {
                 token_type: "bearer",
                 expires_in: sessions.access_seconds(),
                 user: opened.account.view(),
+                landing: None,
             },
         }
+    }
+
+    /// The same answer, which also says where the person wanted to go.
+    #[must_use]
+    pub fn leading_to(mut self, redirect_to: Option<String>) -> Self {
+        self.body.landing = Some(Landing { redirect_to });
+        self
     }
 }
 

@@ -144,6 +144,41 @@ pub(super) async fn is_in_grace(tx: &mut Tx, hash: &Hashed, now: Timestamp, sinc
     .map(|row| row.is_some())
 }
 
+/// The live session behind a refresh token that is unused, or was used no earlier than `since` with no successor used.
+pub(super) async fn find_by_refresh(
+    db: &Database,
+    hash: &Hashed,
+    alive: Alive,
+    since: Timestamp,
+) -> Result<Option<SessionRow>, Fault> {
+    query!(
+        read db,
+        optional<SessionRow>,
+        "SELECT s.id, s.user_id, s.workspace_id FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id
+         WHERE t.hash = $1 AND t.expires_at > $2 AND s.revoked_at IS NULL AND s.expires_at > $2 AND s.created_at > $4
+           AND (t.used_at IS NULL
+                OR (t.used_at >= $3 AND t.used_at <= $2
+                    AND NOT EXISTS (SELECT 1 FROM refresh_tokens c WHERE c.parent = $1 AND c.used_at IS NOT NULL)))",
+        hash.as_bytes(),
+        alive.now,
+        since,
+        alive.opened_after
+    )
+}
+
+/// When a live session ends if nobody uses it, and when it was opened.
+pub(super) async fn find_ends(tx: &mut Tx, id: Uuid, alive: Alive) -> Result<Option<(Timestamp, Timestamp)>, Fault> {
+    query!(
+        in tx,
+        optional<(Timestamp, Timestamp)>,
+        "SELECT expires_at, created_at FROM sessions
+         WHERE id = $1 AND revoked_at IS NULL AND expires_at > $2 AND created_at > $3",
+        id,
+        alive.now,
+        alive.opened_after
+    )
+}
+
 pub(super) async fn insert_refresh(
     tx: &mut Tx,
     hash: &Hashed,

@@ -1,6 +1,7 @@
 //! Valid once and not for long: every mailed link and every hand-off is a row of one table, found by the SHA-256 of
 //! its secret and claimed by one statement. It knows nothing of what a ticket is good for beyond its purpose.
 
+mod code;
 mod store;
 
 use std::time::Duration;
@@ -13,11 +14,15 @@ use crate::{
     store::{Fault, Tx},
 };
 
-pub use self::store::{
-    Live, Pending, claim, claim_unowned, delete_all, delete_every, delete_others, find_live, find_used, pending_of,
-    sweep,
+pub use self::{
+    code::Code,
+    store::{
+        Claimed, Live, Pending, claim, claim_sign_in, claim_unowned, claim_whole, delete_all, delete_every,
+        delete_mailed_to, delete_others, find_live, find_used, pending_of, sweep,
+    },
 };
 
+const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
 const DAY: Duration = Duration::from_hours(24);
 
@@ -40,6 +45,11 @@ pub enum Purpose {
     VerifyEmail,
     SetPassword,
     PasswordReset,
+    MagicLink,
+    OidcState,
+    OidcHandoff,
+    Cli,
+    WsTicket,
     ConfirmEmail,
     UndoEmail,
     PrimaSignup,
@@ -52,6 +62,11 @@ impl Purpose {
             Self::VerifyEmail => "verify_email",
             Self::SetPassword => "set_password",
             Self::PasswordReset => "password_reset",
+            Self::MagicLink => "magic_link",
+            Self::OidcState => "oidc_state",
+            Self::OidcHandoff => "oidc_handoff",
+            Self::Cli => "cli",
+            Self::WsTicket => "ws_ticket",
             Self::ConfirmEmail => "confirm_email",
             Self::UndoEmail => "undo_email",
             Self::PrimaSignup => "prima_signup",
@@ -64,6 +79,9 @@ impl Purpose {
             Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail | Self::PrimaSignup => DAY,
             Self::UndoEmail => UNDO,
             Self::PasswordReset => HOUR,
+            Self::MagicLink => Duration::from_mins(15),
+            Self::OidcState => Duration::from_mins(10),
+            Self::OidcHandoff | Self::Cli | Self::WsTicket => MINUTE,
         }
     }
 }
@@ -75,6 +93,17 @@ pub struct Issued {
     pub secret: Plain,
     /// `false` for a decoy: nothing will accept the secret, and the mail must not be sent.
     pub live: bool,
+}
+
+/// For whom a ticket is mailed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// The owner of an account.
+    Account(Uuid),
+    /// Somebody who gets an account by redeeming it.
+    Newcomer,
+    /// Nobody: a decoy is written.
+    Nobody,
 }
 
 /// Issues tickets.
@@ -132,5 +161,64 @@ impl Tickets {
         let name = if live { purpose.name() } else { DECOY };
         store::insert(tx, &secret.hash(), name, None, now, now + purpose.lifetime()).await?;
         Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that is mailed to `mailbox` for `holder`, with the same limit and the same decoys.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_to_mailbox(
+        &self,
+        tx: &mut Tx,
+        purpose: Purpose,
+        mailbox: &str,
+        holder: Holder,
+        particulars: &str,
+    ) -> Result<Issued, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let user = match holder {
+            Holder::Account(id) => Some(id),
+            Holder::Newcomer | Holder::Nobody => None,
+        };
+        let asked = user.unwrap_or_else(|| self.entropy.uuid());
+        let held = store::count_live_locked(tx, asked, purpose, now).await?
+            + store::count_mailed_to(tx, mailbox, purpose, now).await?;
+        let live = holder != Holder::Nobody && held < LIVE_MAILED_LIMIT;
+        let new = store::New {
+            purpose: if live { purpose.name() } else { DECOY },
+            user: user.filter(|_| live),
+            mailbox: (live && holder == Holder::Newcomer).then_some(mailbox),
+            particulars: Some(particulars),
+            now,
+            expires: now + purpose.lifetime(),
+        };
+        store::insert_whole(tx, &secret.hash(), &new).await?;
+        Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that is handed over at once, in any number.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue(
+        &self,
+        tx: &mut Tx,
+        purpose: Purpose,
+        user: Option<Uuid>,
+        particulars: &str,
+    ) -> Result<Plain, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let new = store::New {
+            purpose: purpose.name(),
+            user,
+            mailbox: None,
+            particulars: Some(particulars),
+            now,
+            expires: now + purpose.lifetime(),
+        };
+        store::insert_whole(tx, &secret.hash(), &new).await?;
+        Ok(secret)
     }
 }

@@ -36,6 +36,91 @@ pub(super) async fn insert(
     .map(|_| ())
 }
 
+/// A ticket as it is written.
+#[derive(Debug)]
+pub(super) struct New<'a> {
+    pub purpose: &'a str,
+    pub user: Option<Uuid>,
+    pub mailbox: Option<&'a str>,
+    pub particulars: Option<&'a str>,
+    pub now: Timestamp,
+    pub expires: Timestamp,
+}
+
+/// A ticket that was just claimed, with all it carries.
+#[derive(Clone, Debug, FromRow)]
+pub struct Claimed {
+    pub purpose: String,
+    pub user_id: Option<Uuid>,
+    pub mailbox: Option<String>,
+    pub particulars: Option<String>,
+}
+
+/// What a try at a code found.
+#[derive(FromRow)]
+pub(super) struct Tried {
+    pub ticket: Vec<u8>,
+    pub code: Vec<u8>,
+}
+
+pub(super) async fn insert_whole(tx: &mut Tx, hash: &Hashed, new: &New<'_>) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "INSERT INTO tickets (hash, purpose, user_id, mailbox, particulars, created_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        hash.as_bytes(),
+        new.purpose,
+        new.user,
+        new.mailbox,
+        new.particulars,
+        new.now,
+        new.expires
+    )
+    .map(|_| ())
+}
+
+pub(super) async fn insert_code(tx: &mut Tx, handle: &Hashed, ticket: &Hashed, code: &Hashed) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "INSERT INTO ticket_codes (handle, ticket, code) VALUES ($1, $2, $3)",
+        handle.as_bytes(),
+        ticket.as_bytes(),
+        code.as_bytes()
+    )
+    .map(|_| ())
+}
+
+/// Counts a try and returns what it is compared with; nothing once `tries` were counted.
+pub(super) async fn count_try(db: &Database, handle: &Hashed, tries: i64) -> Result<Option<Tried>, Fault> {
+    query!(
+        write db,
+        optional<Tried>,
+        "UPDATE ticket_codes SET attempts = attempts + 1 WHERE handle = $1 AND attempts < $2 RETURNING ticket, code",
+        handle.as_bytes(),
+        tries
+    )
+}
+
+/// Counts the live tickets of one purpose that were mailed to an address without an account.
+pub(super) async fn count_mailed_to(
+    tx: &mut Tx,
+    mailbox: &str,
+    purpose: Purpose,
+    now: Timestamp,
+) -> Result<i64, Fault> {
+    query!(
+        in tx,
+        one<(i64,)>,
+        "SELECT count(*) FROM tickets WHERE mailbox = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
+        mailbox,
+        purpose.name(),
+        now
+    )
+    .map(|(count,)| count)
+}
+
 /// Counts a person's live tickets of one purpose, holding the person's row so that parallel requests count one after the other.
 pub(super) async fn count_live_locked(tx: &mut Tx, user: Uuid, purpose: Purpose, now: Timestamp) -> Result<i64, Fault> {
     query!(in tx, execute, "UPDATE users SET email = email WHERE id = $1", user)?;
@@ -78,6 +163,42 @@ pub async fn claim_unowned(tx: &mut Tx, hash: &Hashed, purpose: Purpose, now: Ti
     .map(|rows| rows == 1)
 }
 
+/// Claims a ticket with all it carries.
+pub async fn claim_whole(
+    tx: &mut Tx,
+    hash: &Hashed,
+    purpose: Purpose,
+    now: Timestamp,
+) -> Result<Option<Claimed>, Fault> {
+    query!(
+        in tx,
+        optional<Claimed>,
+        "UPDATE tickets SET used_at = $3
+         WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3
+         RETURNING purpose, user_id, mailbox, particulars",
+        hash.as_bytes(),
+        purpose.name(),
+        now
+    )
+}
+
+/// Claims a ticket of any purpose that signs somebody in.
+pub async fn claim_sign_in(tx: &mut Tx, hash: &Hashed, now: Timestamp) -> Result<Option<Claimed>, Fault> {
+    let [first, second, third] = Purpose::SIGN_IN;
+    query!(
+        in tx,
+        optional<Claimed>,
+        "UPDATE tickets SET used_at = $5
+         WHERE hash = $1 AND purpose IN ($2, $3, $4) AND used_at IS NULL AND expires_at > $5
+         RETURNING purpose, user_id, mailbox, particulars",
+        hash.as_bytes(),
+        first.name(),
+        second.name(),
+        third.name(),
+        now
+    )
+}
+
 /// Looks at a live ticket without claiming it, for checks that must not consume it.
 pub async fn find_live(db: &Database, hash: &Hashed, purpose: Purpose, now: Timestamp) -> Result<Option<Live>, Fault> {
     query!(
@@ -109,6 +230,18 @@ pub async fn delete_others(tx: &mut Tx, user: Uuid, purpose: Purpose) -> Result<
         execute,
         "DELETE FROM tickets WHERE user_id = $1 AND purpose = $2 AND used_at IS NULL",
         user,
+        purpose.name()
+    )
+    .map(|_| ())
+}
+
+/// Removes the unused tickets of one purpose that were mailed to an address without an account.
+pub async fn delete_mailed_to(tx: &mut Tx, mailbox: &str, purpose: Purpose) -> Result<(), Fault> {
+    query!(
+        in tx,
+        execute,
+        "DELETE FROM tickets WHERE mailbox = $1 AND purpose = $2 AND used_at IS NULL",
+        mailbox,
         purpose.name()
     )
     .map(|_| ())

@@ -29,6 +29,8 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
             "/routes.rs",
             "/extract.rs",
             "/cookie.rs",
+            // Speaks HTTP to the identity provider on the protocol library's behalf.
+            "oidc/wire.rs",
             // Renders the budget's header fields, which are the limiter's own contract.
             "limit/headers.rs",
             // Holds a slot until the last byte of a body.
@@ -40,12 +42,16 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
     (&["lettre"], &["mail/", "account/email.rs"]),
     (&["argon2", "bcrypt", "pbkdf2", "scrypt"], &["password/hashing.rs", "password/hashing/"]),
     (&["webauthn_rs", "webauthn_rs_core", "webauthn_rs_proto"], &["passkey/"]),
-    (&["openidconnect"], &["oidc/"]),
+    // The command line speaks through the same HTTP client.
+    (&["openidconnect"], &["oidc/", "cli/account/"]),
     (&["jsonwebtoken"], &["session/"]),
     (&["hyper", "hyper_util"], &["app/"]),
     (&["SystemTime", "Instant", "UNIX_EPOCH"], &["clock.rs"]),
     (&["SystemRandom", "rand", "getrandom", "new_v4", "now_utc", "OsRng"], &["secret.rs"]),
-    (&["ConnectInfo", "SocketAddr", "local_addr", "peer_addr"], &["app/listen.rs", "middleware/client_ip.rs"]),
+    (
+        &["ConnectInfo", "SocketAddr", "local_addr", "peer_addr"],
+        &["app/listen.rs", "middleware/client_ip.rs", "cli/account/loopback.rs"],
+    ),
 ];
 
 /// The storeys of the house, from the roof to the ground. A module uses what stands below it, never what stands beside
@@ -107,7 +113,7 @@ const NEIGHBOURS: [(&str, &str); 19] = [
     // The settings are filled into the types of the parts that they set.
     (
         "config",
-        "developer extract::ServiceKeys limit mail middleware::client_ip passkey password public_url secret session",
+        "developer extract::ServiceKeys limit mail middleware::client_ip oidc passkey password public_url secret session",
     ),
 ];
 

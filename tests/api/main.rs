@@ -10,6 +10,8 @@ mod app;
 #[cfg(test)]
 mod audit;
 #[cfg(test)]
+mod cli_login;
+#[cfg(test)]
 mod config;
 #[cfg(test)]
 mod developer;
@@ -22,9 +24,13 @@ mod house;
 #[cfg(test)]
 mod limit;
 #[cfg(test)]
+mod magic_link;
+#[cfg(test)]
 mod mail;
 #[cfg(test)]
 mod middleware;
+#[cfg(test)]
+mod oidc;
 #[cfg(test)]
 mod passkey;
 #[cfg(test)]

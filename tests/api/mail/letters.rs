@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use labs_auth::mail::{Delivery, Language, Letter, Recipient};
+use labs_auth::mail::{Delivery, Language, Letter, Recipient, Request};
 use mail_parser::{MimeHeaders, PartType};
 
 use super::desk::{Arrived, Correspondence, Desk, LINK, Place, anna, letter_as_received, settings, verify_email};
@@ -15,6 +15,14 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
         (verify_email(), vec![LINK]),
         (Letter::SetPassword { link: link(), valid_for: Duration::from_hours(7 * 24) }, vec![LINK]),
         (Letter::ResetPassword { link: link() }, vec![LINK]),
+        (
+            Letter::MagicLink {
+                link: link(),
+                code: "4K7M-Q2XD".to_owned(),
+                request: Request { address: "2001:db8::7".to_owned(), device: "Firefox on Linux".to_owned() },
+            },
+            vec![LINK],
+        ),
         (
             Letter::AccountExists { sign_in: "https://app.labs.example/".to_owned(), reset: link() },
             vec!["https://app.labs.example/", LINK],
@@ -103,6 +111,7 @@ async fn a_letter_says_how_long_its_link_lives() {
             "24 Stunden",
             "7 Tage",
             "60 Minuten",
+            "15 Minuten",
             "",
             "",
             "",
@@ -121,6 +130,7 @@ async fn a_letter_says_how_long_its_link_lives() {
             "24 hours",
             "7 days",
             "60 minutes",
+            "15 minutes",
             "",
             "",
             "",

@@ -8,3 +8,4 @@ mod lifetime;
 mod logout;
 mod overview;
 mod refresh;
+mod ws_ticket;

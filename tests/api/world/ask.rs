@@ -100,11 +100,22 @@ impl Ask {
         for value in self.headers.get_all(header::AUTHORIZATION).iter().chain(self.headers.get_all(header::COOKIE)) {
             let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
             found.extend(text.split([' ', ';', '=', ',']).map(str::to_owned));
-            found.retain(|part| part != "labs_refresh" && part != "labs_device");
+            found.retain(|part| !matches!(part.as_str(), "labs_refresh" | "labs_oidc" | "labs_device"));
         }
         if let Ok(Value::Object(fields)) = serde_json::from_slice(&self.body) {
-            const NAMES: [&str; 7] =
-                ["password", "new_password", "current_password", "token", "refresh_token", "key", "invite_code"];
+            const NAMES: [&str; 11] = [
+                "password",
+                "new_password",
+                "current_password",
+                "token",
+                "refresh_token",
+                "code",
+                "code_verifier",
+                "handle",
+                "ticket",
+                "key",
+                "invite_code",
+            ];
             let secrets = fields.into_iter().filter(|(name, _)| NAMES.contains(&name.as_str()));
             found.extend(secrets.filter_map(|(_, value)| value.as_str().map(str::to_owned)));
         }

@@ -11,7 +11,7 @@ use std::{
 use labs_auth::clock::{Clock, TimeSource};
 
 /// 2026-01-02 03:04:05 UTC, in microseconds.
-const START: i64 = 1_767_323_045_000_000;
+pub(crate) const START: i64 = 1_767_323_045_000_000;
 
 /// The hands of one world's clock.
 #[derive(Clone)]

@@ -28,13 +28,16 @@ const EXPOSED: &str = "X-Total-Count, X-Request-ID, Retry-After, RateLimit, Rate
 pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     let method = asked.method.as_str();
     let path = &asked.plain_path();
-    dressed(facts, reply);
+    dressed(facts, asked, reply);
     readable_by(facts, asked, reply);
     counted(facts, asked, reply);
     if reply.body.is_empty() {
         let may_be_empty =
             method == "HEAD" || is_preflight(asked) || reply.status.is_redirection() || reply.status == 204;
         assert!(may_be_empty, "an answer without a body: {reply:?}");
+    } else if is_page(asked, reply) {
+        assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"), "{reply:?}");
+        assert_eq!(reply.header("cache-control"), Some("no-store"), "{reply:?}");
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         let body = reply.json();
@@ -56,19 +59,23 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
 
 /// What every answer wears.
 #[track_caller]
-fn dressed(facts: &Facts, reply: &Reply) {
+fn dressed(facts: &Facts, asked: &Ask, reply: &Reply) {
     let id = reply.header("x-request-id").unwrap_or_else(|| panic!("no request id: {reply:?}"));
     let parsed = uuid::Uuid::parse_str(id).unwrap_or_else(|_| panic!("the request id is no UUID: {reply:?}"));
     assert_eq!((parsed.get_version_num(), parsed.to_string()), (4, id.to_owned()), "{reply:?}");
     let time = reply.header("x-response-time").and_then(|it| it.strip_suffix("ms")).map(str::parse::<f64>);
     assert!(matches!(time, Some(Ok(millis)) if millis >= 0.0), "no response time: {reply:?}");
-    for (name, value) in [
-        ("x-content-type-options", "nosniff"),
-        ("x-frame-options", "DENY"),
-        ("referrer-policy", "no-referrer"),
-        ("content-security-policy", "default-src 'none'; frame-ancestors 'none'"),
-    ] {
+    for (name, value) in
+        [("x-content-type-options", "nosniff"), ("x-frame-options", "DENY"), ("referrer-policy", "no-referrer")]
+    {
         assert_eq!(reply.header(name), Some(value), "{reply:?}");
+    }
+    let policy = reply.header("content-security-policy");
+    if is_page(asked, reply) {
+        let strict = |it: &str| it.starts_with("default-src 'none'; style-src 'nonce-") && !it.contains("unsafe");
+        assert!(policy.is_some_and(strict), "{reply:?}");
+    } else {
+        assert_eq!(policy, Some("default-src 'none'; frame-ancestors 'none'"), "{reply:?}");
     }
     assert_eq!(reply.header("strict-transport-security").is_some(), facts.production, "{reply:?}");
     for name in reply.headers.keys().filter(|name| !matches!(**name, header::SET_COOKIE | header::VARY)) {
@@ -120,7 +127,9 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
         || is_gateway(path) && reply.status == 422 && is_not_json(asked);
     // What the ceiling over everything refuses has met no bucket of its own.
     let flooded = reply.status == 429 && reply.body_code().as_deref() == Some("");
-    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded;
+    // A sibling service with a valid key is counted nowhere.
+    let sibling = facts.wants_service_key(method, path) && !matches!(reply.status.as_u16(), 401 | 404 | 429);
+    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded && !sibling;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
     // A mailbox's numbers are never shown, and a refusal by one shows none at all.
@@ -135,6 +144,11 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
             assert!(reply.header(name).is_some(), "no {name}: {reply:?}");
         }
     }
+}
+
+/// The one page among the answers of the API.
+fn is_page(asked: &Ask, reply: &Reply) -> bool {
+    asked.method == Method::GET && asked.plain_path() == "/api/auth/cli-login" && reply.status == 200
 }
 
 fn is_refused_at_the_door(reply: &Reply) -> bool {

@@ -9,6 +9,7 @@ mod facts;
 mod invariants;
 pub(crate) mod letters;
 pub(crate) mod personas;
+pub(crate) mod provider;
 pub(crate) mod raw;
 pub(crate) mod reply;
 pub(crate) mod smtp;
@@ -85,6 +86,7 @@ pub(crate) struct Plans {
     variables: Vec<(String, String)>,
     entropy: Entropy,
     on_memory: bool,
+    patience: Option<Duration>,
 }
 
 impl Plans {
@@ -98,6 +100,12 @@ impl Plans {
     /// very addresses of the contract, which other tests name too.
     pub(crate) fn on_memory(mut self) -> Self {
         self.on_memory = true;
+        self
+    }
+
+    /// Gives the identity provider only so much time.
+    pub(crate) fn patience(mut self, patience: Duration) -> Self {
+        self.patience = Some(patience);
         self
     }
 
@@ -125,7 +133,10 @@ impl Plans {
         for (name, value) in &self.variables {
             variables.set(name, value.as_str());
         }
-        let settings = Settings::read(&variables).unwrap();
+        let mut settings = Settings::read(&variables).unwrap();
+        if let Some(patience) = self.patience {
+            settings.infomaniak.patience = patience;
+        }
         let facts = Facts::of(&settings);
         let hands = Hands::new();
         let app = App::build(settings, hands.clock(), self.entropy).await.unwrap();
@@ -152,7 +163,7 @@ impl World {
     }
 
     pub(crate) fn plan() -> Plans {
-        Plans { variables: Vec::new(), entropy: Entropy::system(), on_memory: false }
+        Plans { variables: Vec::new(), entropy: Entropy::system(), on_memory: false, patience: None }
     }
 
     /// The joined service.

@@ -1,0 +1,79 @@
+//! Fifty at once: one link and its code are one ticket.
+
+use serde_json::json;
+
+use crate::{
+    password::{at_once, count},
+    world::World,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_redemptions_of_one_link_open_one_session() {
+    // case 073
+    let world = World::new().await;
+    let email = world.member().await;
+    let asked = world.asked(&email).await;
+    let replies = at_once((0..50).map(|_| world.redeem(json!({"token": asked.token})))).await;
+    assert_eq!((count(&replies, 200), count(&replies, 400)), (1, 49), "{replies:?}");
+    assert_eq!(world.db_open_sessions_of(&email).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_redemptions_of_one_code_open_one_session() {
+    let world = World::new().await;
+    let email = world.member().await;
+    let asked = world.asked(&email).await;
+    let proof = json!({"handle": asked.handle, "code": asked.code});
+    let replies = at_once((0..50).map(|_| world.redeem(proof.clone()))).await;
+    assert_eq!((count(&replies, 200), count(&replies, 400)), (1, 49), "{replies:?}");
+    assert_eq!(world.db_open_sessions_of(&email).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_link_and_its_code_at_once_open_one_session() {
+    let world = World::new().await;
+    let email = world.member().await;
+    let asked = world.asked(&email).await;
+    let proofs = [json!({"token": asked.token}), json!({"handle": asked.handle, "code": asked.code})];
+    let replies = at_once((0..10).map(|number| world.redeem(proofs[number % 2].clone()))).await;
+    assert_eq!((count(&replies, 200), count(&replies, 400)), (1, 9), "{replies:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_wrong_codes_at_once_are_five_tries() {
+    let world = World::new().await;
+    let asked = world.asked(&world.member().await).await;
+    let last = if asked.code.ends_with('7') { '8' } else { '7' };
+    let wrong = json!({"handle": asked.handle, "code": format!("{}{last}", &asked.code[..8])});
+    let replies = at_once((0..50).map(|_| world.redeem(wrong.clone()))).await;
+    assert_eq!(count(&replies, 400), 50, "{replies:?}");
+    assert_eq!(world.db_number("SELECT max(attempts) FROM ticket_codes WHERE $1 = $1", "").await, 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_processes_redeem_one_link_once() {
+    let world = World::new().await;
+    let other = World::with(&[("DATABASE_URL", world.database_url())]).await;
+    let email = world.member().await;
+    let asked = world.asked(&email).await;
+    let asks = (0..50).map(|number| {
+        let place = if number % 2 == 0 { &world } else { &other };
+        place.redeem(json!({"token": asked.token}))
+    });
+    let replies = at_once(asks).await;
+    assert_eq!((count(&replies, 200), count(&replies, 400)), (1, 49), "{replies:?}");
+    assert_eq!(world.db_open_sessions_of(&email).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_newcomers_links_of_one_mailbox_make_one_account() {
+    let world = World::with(&[("MAGIC_LINK_ALLOW_SIGNUP", "true")]).await;
+    let email = world.mailbox();
+    let (first, second) = (world.asked(&email).await, world.asked(&email).await);
+    let asks = (0..50)
+        .map(|number| world.redeem(json!({"token": if number % 2 == 0 { &first.token } else { &second.token }})));
+    let replies = at_once(asks).await;
+    assert!(count(&replies, 200) >= 1 && count(&replies, 200) <= 2, "{replies:?}");
+    assert_eq!(count(&replies, 200) + count(&replies, 400), 50, "{replies:?}");
+    assert_eq!(world.db_accounts_of(&email).await, 1);
+}
