@@ -78,6 +78,11 @@ pub fn misplaced(limiter: &Limiter, routes: &[Planned]) -> Vec<String> {
     policies::faults(&limiter.policies(), routes)
 }
 
+async fn open_database(url: &str) -> Result<Database, String> {
+    let opened = Database::open(url).await;
+    opened.map_err(|fault| format!("the database cannot be opened: {}", fault.for_log()))
+}
+
 #[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
 fn joined(faults: Vec<String>) -> String {
     faults.join("; ")
@@ -95,9 +100,7 @@ impl App {
     /// A sentence for the operator.
     pub async fn build(settings: Settings, clock: Clock, entropy: Entropy) -> Result<Self, String> {
         let started = clock.monotonic();
-        let db = Database::open(&settings.database_url)
-            .await
-            .map_err(|fault| format!("the database cannot be opened: {}", fault.for_log()))?;
+        let db = open_database(&settings.database_url).await?;
         let secrets = &settings.secrets;
         let seal = Seal::new(mail::SEAL_LABEL, &secrets.current, secrets.previous.as_ref());
         let (post, courier) = mail::open(&settings.mail, db.clone(), seal, clock.clone(), entropy.clone())?;
