@@ -12,11 +12,13 @@ pub mod middleware;
 // The rooms.
 pub mod address;
 pub mod cli_login;
+pub mod developer;
 pub mod health;
 pub mod magic_link;
 pub mod oidc;
 pub mod passkey;
 pub mod password;
+pub mod people;
 pub mod profile;
 pub mod screens;
 

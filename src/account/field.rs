@@ -58,7 +58,11 @@ impl Locale {
     }
 }
 
-fn name(value: &Value, max: u64) -> Result<String, Problem> {
+/// One line of text: 1 to `max` characters after trimming, no control characters.
+///
+/// # Errors
+/// The fault, without what was sent.
+pub fn name(value: &Value, max: u64) -> Result<String, Problem> {
     let text = field::text(value)?.trim();
     field::length(text, 1, max)?;
     if !text.validate_non_control_character() {

@@ -17,12 +17,12 @@ pub use self::{
     email::Email,
     extract::AskedWorkspace,
     field::{AvatarUrl, FullName, Locale, WorkspaceName},
-    holding::{Holding, Holdings},
+    holding::{Held, Holding, Holdings},
     password::{CurrentPassword, PasswordProof},
     store::{
         NewAccount, change_email, clear_password, delete, find, find_by_email, find_first_admin, find_for_update,
-        find_in, insert_unverified, lock, mark_verified, promote, remove_unproved, set_password, still_holds,
-        touch_login, update_profile,
+        find_hash_from, find_in, insert_unverified, lock, mark_verified, promote, remove_unproved, set_password,
+        still_holds, touch_login, update_profile,
     },
     workspace::Workspace,
 };

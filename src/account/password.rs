@@ -13,20 +13,29 @@ use crate::{
 
 /// A password that somebody claims to have: 1 to 1024 code points. It does not print itself.
 #[derive(Clone, PartialEq, Eq)]
-pub struct CurrentPassword(String);
+pub struct CurrentPassword {
+    normal: String,
+    as_sent: String,
+}
 
 impl CurrentPassword {
     /// The NFC form.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.normal
+    }
+
+    /// What was sent, for a hash from elsewhere that nobody normalised.
+    pub fn as_sent(&self) -> &str {
+        &self.as_sent
     }
 }
 
 impl Field for CurrentPassword {
     fn read(value: &Value) -> Result<Self, Problem> {
-        let text: String = field::text(value)?.nfc().collect();
-        field::length(&text, 1, 1024)?;
-        Ok(Self(text))
+        let as_sent = field::text(value)?;
+        let normal: String = as_sent.nfc().collect();
+        field::length(&normal, 1, 1024)?;
+        Ok(Self { normal, as_sent: as_sent.to_owned() })
     }
 }
 
@@ -42,7 +51,7 @@ pub type Fitting<'a> = Pin<Box<dyn Future<Output = Result<bool, ApiError>> + Sen
 /// Something that compares a password with a stored hash.
 pub trait Proof: Send + Sync + 'static {
     /// Whether `password` belongs to the hash `stored`.
-    fn fits<'a>(&'a self, password: &'a str, stored: &'a str) -> Fitting<'a>;
+    fn fits<'a>(&'a self, password: &'a CurrentPassword, stored: &'a str) -> Fitting<'a>;
 }
 
 /// The proof that the hall hands over.
@@ -59,7 +68,7 @@ impl PasswordProof {
     /// # Errors
     /// 503 when too many passwords are being compared already.
     pub async fn fits(&self, password: &CurrentPassword, stored: &str) -> Result<bool, ApiError> {
-        self.0.fits(password.as_str(), stored).await
+        self.0.fits(password, stored).await
     }
 }
 

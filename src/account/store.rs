@@ -37,6 +37,17 @@ pub async fn find_for_update(tx: &mut Tx, email: &str) -> Result<Option<Account>
     query!(in tx, optional<Account>, "UPDATE users SET email = email WHERE email = $1 RETURNING *", email)
 }
 
+/// The password hash of the first account at or after this id, if it has one.
+pub async fn find_hash_from(db: &Database, id: Uuid) -> Result<Option<String>, Fault> {
+    query!(
+        read db,
+        optional<(Option<String>,)>,
+        "SELECT password_hash FROM users WHERE id >= $1 ORDER BY id LIMIT 1",
+        id
+    )
+    .map(|row| row.and_then(|(hash,)| hash))
+}
+
 /// The account with this id, its row held until the transaction ends.
 pub async fn lock(tx: &mut Tx, id: Uuid) -> Result<Option<Account>, Fault> {
     query!(in tx, optional<Account>, "UPDATE users SET email = email WHERE id = $1 RETURNING *", id)

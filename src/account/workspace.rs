@@ -49,12 +49,11 @@ pub async fn create_personal(tx: &mut Tx, account: &Account, entropy: &Entropy, 
     if account.default_workspace_id.is_some() {
         return Ok(());
     }
-    let local = account.email.split('@').next().unwrap_or_default();
-    let name = account.pending_workspace_name.as_deref().or(account.full_name.as_deref()).unwrap_or(local);
-    let plain = slug(name);
+    let name = personal_name(account.pending_workspace_name.as_deref(), account.full_name.as_deref(), &account.email);
+    let plain = slug(name, None);
     let id = entropy.uuid();
     for attempt in 0..SLUG_ATTEMPTS {
-        let slug = if attempt == 0 && !plain.is_empty() { plain.clone() } else { numbered(&plain, entropy) };
+        let slug = if attempt == 0 && !plain.is_empty() { plain.clone() } else { slug(name, Some(entropy)) };
         if store::insert_workspace(tx, id, name, &slug, now).await? {
             store::insert_member(tx, id, account.id, "owner", now).await?;
             return store::set_default_workspace(tx, account.id, id).await;
@@ -63,8 +62,13 @@ pub async fn create_personal(tx: &mut Tx, account: &Account, entropy: &Entropy, 
     Err(Fault::Defect(String::from("no free slug for a workspace")))
 }
 
-/// Lower-case ASCII words with hyphens; German umlauts are spelled out. May be empty.
-fn slug(name: &str) -> String {
+/// What a personal workspace is called: as wished, else after the person, else after the mailbox.
+pub fn personal_name<'a>(wished: Option<&'a str>, person: Option<&'a str>, email: &'a str) -> &'a str {
+    wished.or(person).unwrap_or_else(|| email.split('@').next().unwrap_or_default())
+}
+
+/// Lower-case ASCII words with hyphens; German umlauts are spelled out. May be empty, unless a number is added to it.
+pub fn slug(name: &str, number: Option<&Entropy>) -> String {
     let mut slug = String::new();
     for letter in name.to_lowercase().chars() {
         match letter {
@@ -78,11 +82,9 @@ fn slug(name: &str) -> String {
         }
     }
     slug.truncate(48);
-    slug.trim_end_matches('-').to_owned()
-}
-
-fn numbered(slug: &str, entropy: &Entropy) -> String {
-    let bytes: [u8; 4] = entropy.bytes();
-    let number = u32::from_be_bytes(bytes);
-    if slug.is_empty() { format!("workspace-{number:08x}") } else { format!("{slug}-{number:08x}") }
+    let slug = slug.trim_end_matches('-');
+    let Some(entropy) = number else { return slug.to_owned() };
+    let number = u32::from_be_bytes(entropy.bytes());
+    let slug = if slug.is_empty() { "workspace" } else { slug };
+    format!("{slug}-{number:08x}")
 }

@@ -2,7 +2,9 @@
 
 mod doors;
 pub mod listen;
+mod metrics;
 pub mod plan;
+mod policies;
 pub mod router;
 mod shutdown;
 mod state;
@@ -19,19 +21,28 @@ use crate::{
     account::{Holdings, PasswordProof},
     address::{self, Addresses},
     clock::Clock,
-    config::{Environment, Settings},
+    config::{DeveloperSettings, Environment, LimitSettings, SecretSettings, Settings},
+    developer::{
+        Developers,
+        api_key::{self, ApiKeys},
+        gate::SignupGate,
+    },
+    extract::ServiceKeys,
     health::{self, Health},
-    limit::Limiter,
+    limit::{self, Limiter},
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
     oidc, passkey,
     password::{Hashing, Passwords, change::Turns},
     profile::Profiles,
     secret::{Entropy, Seal},
-    session::{self, Devices, Sessions, Signer, SocketTickets, cookie},
+    session::{self, Devices, Keys, Sessions, Signer, SocketTickets, cookie},
     store::Database,
     ticket::Tickets,
 };
+
+/// Derives the key with which the limiter's keys are digested.
+const KEY_LABEL: &str = "rate-limit-keys";
 
 /// Longest that background work may take to end once the requests are drained. Together with the drain deadline it
 /// stays below the 30 s after which an operator's supervisor kills the process.
@@ -47,6 +58,34 @@ pub struct App {
     pub limiter: Limiter,
     pub passwords: Passwords,
     clock: Clock,
+    metrics: Option<metrics::Door>,
+}
+
+/// The limiter that the settings describe, on memory until it begins.
+pub fn limiter(limits: &LimitSettings, secrets: &SecretSettings, clock: Clock) -> Limiter {
+    let setup = limit::Setup {
+        source: limits.source.clone(),
+        policies: limits.policies.clone(),
+        redis: limits.redis.clone(),
+        memory_mb: limits.memory_mb,
+        key: limits.hash_keys.then(|| secrets.current.derive(KEY_LABEL)),
+    };
+    Limiter::with(setup, clock)
+}
+
+/// A sentence for each policy of the file that stands where it would count nobody.
+pub fn misplaced(limiter: &Limiter, routes: &[Planned]) -> Vec<String> {
+    policies::faults(&limiter.policies(), routes)
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "handed to map_err")]
+fn joined(faults: Vec<String>) -> String {
+    faults.join("; ")
+}
+
+fn refuse_misplaced(limiter: &Limiter, routes: &[Planned]) -> Result<(), String> {
+    let faults = misplaced(limiter, routes);
+    if faults.is_empty() { Ok(()) } else { Err(format!("RATE_LIMIT_POLICIES {}", joined(faults))) }
 }
 
 impl App {
@@ -64,9 +103,9 @@ impl App {
         let (post, courier) = mail::open(&settings.mail, db.clone(), seal, clock.clone(), entropy.clone())?;
         let courier = Arc::new(courier);
         let limits = settings.limits.clone();
-        let limiter = Limiter::new(limits.quotas, limits.redis, clock.clone());
+        let limiter = limiter(&limits, secrets, clock.clone());
         limiter.begin().await;
-        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.current, secrets.previous.as_ref())?;
+        let signer = Signer::new(settings.links.api_base.to_string(), &secrets.token_keys)?;
         let production = settings.environment == Environment::Production;
         let sessions = Sessions::new(session::Parts {
             db: db.clone(),
@@ -91,10 +130,12 @@ impl App {
             hashing,
             turns: Turns::default(),
             sessions: sessions.clone(),
+            policy: settings.accounts.policy.clone(),
+            neighbour_key: secrets.current.derive("login neighbour"),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
-        let doors = Doors {
+        let ways = Doors {
             settings: &settings,
             db: &db,
             clock: &clock,
@@ -102,15 +143,26 @@ impl App {
             tickets: &tickets,
             sessions: &sessions,
         };
-        let (magic_links, oidc, cli_logins) = (doors.magic_links(post.clone()), doors.oidc()?, doors.cli_logins());
-        let passkeys = doors.passkeys(post.clone());
+        let (magic_links, oidc, cli_logins) = (ways.magic_links(post.clone()), ways.oidc()?, ways.cli_logins());
+        let passkeys = ways.passkeys(post.clone());
+        let DeveloperSettings { doors, terms, portal } = settings.developers;
+        let developers = Developers {
+            db: db.clone(),
+            clock: clock.clone(),
+            entropy: entropy.clone(),
+            tickets: passwords.tickets.clone(),
+            post: passwords.post.clone(),
+            sessions: sessions.clone(),
+            portal,
+            terms,
+        };
+        let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState {
             limiter: limiter.clone(),
             socket_tickets: SocketTickets { sessions: sessions.clone(), tickets: tickets.clone() },
             magic_links,
             oidc,
             cli_logins,
-            service_keys: settings.service_keys,
             passwords: passwords.clone(),
             passkeys,
             profiles: Profiles {
@@ -131,6 +183,11 @@ impl App {
                 frontend: settings.links.frontend,
             },
             sessions,
+            service_keys: settings.service_keys.clone(),
+            keys: Keys::new(api_keys.clone()),
+            developers,
+            signup_gate: SignupGate { db: db.clone(), clock: clock.clone(), doors: Arc::new(doors) },
+            api_keys,
             health: Health::new(health::Parts {
                 db: db.clone(),
                 limiter: limiter.clone(),
@@ -141,24 +198,22 @@ impl App {
                 latest: Mutex::new(None),
             }),
         };
-        let (rooms, routes) =
-            router::build(state, settings.environment, settings.server.screens).map_err(|faults| faults.join("; "))?;
+        let (rooms, routes) = router::build(state, settings.environment, settings.server.screens).map_err(joined)?;
+        refuse_misplaced(&limiter, &routes)?;
+        let metrics = metrics::Door::open(settings.server.metrics.as_deref(), limits.proxies.rejected()).await?;
         let corridor = Corridor {
             clock: clock.clone(),
             entropy,
             limiter: limiter.clone(),
-            quotas: limits.quotas,
+            volumetric: volumetric(limits.volumetric, settings.service_keys),
             proxies: limits.proxies,
             prefixes: limits.prefixes,
-            volumetric: Volumetric {
-                enabled: limits.volumetric,
-                public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
-            },
             cors: Cors { origins: settings.cors.origins, public_prefixes: settings.cors.public_prefixes },
             hosts: Hosts { allowed: settings.server.allowed_hosts },
             strict_transport: production,
         };
-        Ok(Self { house: House::new(corridor, rooms), routes, db, courier, limiter, passwords, clock })
+        let house = House::new(corridor, rooms);
+        Ok(Self { house, routes, db, courier, limiter, passwords, clock, metrics })
     }
 
     /// Serves until `stop`, then drains: requests first, then the mail in hand, then the pools.
@@ -175,6 +230,10 @@ impl App {
             async move { courier.run(ending).await }
         });
         background.spawn(sweep::run(self.db.clone(), self.courier.clone(), self.clock.clone(), ending.clone()));
+        background.spawn(policies::reload_on_hangup(self.limiter.clone(), self.routes.clone(), ending.clone()));
+        if let Some(door) = self.metrics {
+            background.spawn(door.run(self.limiter.clone(), ending.clone()));
+        }
         background.close();
 
         listener.serve(self.house, stop).await;
@@ -197,6 +256,10 @@ impl App {
     }
 }
 
+fn volumetric(enabled: bool, siblings: ServiceKeys) -> Volumetric {
+    Volumetric { enabled, public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(), siblings }
+}
+
 /// What every room holds about a person, for the export: a room that stores something of its own adds a line here.
 fn holdings(db: &Database) -> Holdings {
     Holdings::default()
@@ -204,4 +267,5 @@ fn holdings(db: &Database) -> Holdings {
         .with(address::Wishes(db.clone()))
         .with(passkey::Everything(db.clone()))
         .with(oidc::Everything(db.clone()))
+        .with(api_key::Everything(db.clone()))
 }

@@ -16,6 +16,7 @@ use http::{HeaderValue, StatusCode, Uri, header};
 use crate::{
     error::{ApiError, ErrorCode},
     extract::{Described, Rule},
+    limit::{Who, extract::RoutePolicies},
     middleware::access_log::Trail,
 };
 
@@ -115,6 +116,11 @@ impl<S: Clone + Send + Sync + 'static> Plan<S> {
         self
     }
 
+    /// The list of the routes alone.
+    pub fn into_routes(self) -> Vec<Planned> {
+        self.routes
+    }
+
     /// The finished router and the list of its routes.
     ///
     /// # Errors
@@ -170,6 +176,12 @@ async fn note_route(request: Request, next: Next) -> Response {
     let noted = (request.extensions().get::<Trail>(), request.extensions().get::<MatchedPath>());
     if let (Some(trail), Some(route)) = noted {
         trail.note(route.clone());
+    }
+    // The budgets that the policy file puts on this route.
+    if let Some(policies) = RoutePolicies::of(request.extensions(), request.method())
+        && let Err(refusal) = policies.charge(Who::default(), true).await
+    {
+        return refusal.into_response();
     }
     next.run(request).await
 }

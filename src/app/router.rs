@@ -10,6 +10,7 @@ use crate::{
     address::routes as address,
     cli_login::routes as cli_login,
     config::Environment,
+    developer::{api_key::routes as api_key, routes as developer},
     health::routes as health,
     magic_link::routes as magic_link,
     oidc::routes as oidc,
@@ -25,6 +26,8 @@ const RELATED: &str =
 const PAGES: &str = "a page, the same for everybody";
 const PROBES: &str = "probes ask without an account, and must be answered under any load";
 
+const PUBLIC_KEYS: &str = "public keys are for everybody, and the answer costs nothing";
+
 /// Every route of the service.
 ///
 /// # Errors
@@ -34,6 +37,15 @@ pub fn build(
     environment: Environment,
     screens_shown: bool,
 ) -> Result<(Router, Vec<Planned>), Vec<String>> {
+    plan(environment, screens_shown).finish(state)
+}
+
+/// The same routes, without anything behind them.
+pub fn planned(environment: Environment, screens_shown: bool) -> Vec<Planned> {
+    plan(environment, screens_shown).into_routes()
+}
+
+fn plan(environment: Environment, screens_shown: bool) -> Plan<AppState> {
     use Verb::{Delete, Get, Patch, Post};
 
     let mut plan = Plan::new()
@@ -41,6 +53,7 @@ pub fn build(
         .open(Get, "/health/detailed", health::detailed, PROBES)
         .open(Get, "/api/health", health::health, PROBES)
         .open(Get, "/api/health/detailed", health::detailed, PROBES)
+        .open(Get, "/.well-known/jwks.json", session::public_keys, PUBLIC_KEYS)
         .on(Post, "/api/auth/register", password::register)
         .on(Post, "/api/auth/login", password::login)
         .on(Post, "/api/auth/refresh", session::refresh)
@@ -81,7 +94,15 @@ pub fn build(
         .on(Get, "/api/auth/webauthn/credentials", passkey::list)
         .on(Patch, "/api/auth/webauthn/credentials/{id}", passkey::rename)
         .on(Delete, "/api/auth/webauthn/credentials/{id}", passkey::remove)
-        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED);
+        .open(Get, "/.well-known/webauthn", passkey::related_origins, RELATED)
+        .on(Post, "/api/prima/v1/accounts", developer::sign_up)
+        .on(Post, "/api/prima/v1/accounts/verify", developer::verify)
+        .on(Get, "/api/prima/v1/keys", api_key::list)
+        .on(Post, "/api/prima/v1/keys", api_key::create)
+        .on(Patch, "/api/prima/v1/keys/{id}", api_key::change)
+        .on(Delete, "/api/prima/v1/keys/{id}", api_key::revoke)
+        .on(Post, "/api/prima/v1/keys/{id}/rotate", api_key::rotate)
+        .on(Post, "/api/prima/v1/keys/introspect", api_key::introspect);
     if screens_shown {
         let files = screens::PATHS.map(|path| (path, screens::DOCUMENT)).into_iter().chain(screens::ASSETS);
         for (path, file) in files {
@@ -92,5 +113,5 @@ pub fn build(
         plan =
             plan.open(Post, "/api/auth/dev-login", session::dev_login, "a developer's shortcut, absent in production");
     }
-    plan.finish(state)
+    plan
 }

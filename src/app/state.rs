@@ -5,6 +5,7 @@ use axum::extract::FromRef;
 use crate::{
     address::Addresses,
     cli_login::CliLogins,
+    developer::{Developers, api_key::ApiKeys, gate::SignupGate},
     extract::ServiceKeys,
     health::Health,
     limit::Limiter,
@@ -13,7 +14,7 @@ use crate::{
     passkey::Passkeys,
     password::Passwords,
     profile::Profiles,
-    session::{Sessions, SocketTickets},
+    session::{Keys, Sessions, SocketTickets},
 };
 
 /// The parts that handlers may ask for.
@@ -26,11 +27,15 @@ pub struct AppState {
     pub oidc: Oidc,
     pub cli_logins: CliLogins,
     pub socket_tickets: SocketTickets,
-    pub service_keys: ServiceKeys,
     pub passkeys: Passkeys,
     pub profiles: Profiles,
     pub addresses: Addresses,
     pub health: Health,
+    pub service_keys: ServiceKeys,
+    pub keys: Keys,
+    pub developers: Developers,
+    pub signup_gate: SignupGate,
+    pub api_keys: ApiKeys,
 }
 
 macro_rules! parts {
@@ -51,9 +56,13 @@ parts! {
     oidc: Oidc,
     cli_logins: CliLogins,
     socket_tickets: SocketTickets,
-    service_keys: ServiceKeys,
     passkeys: Passkeys,
     profiles: Profiles,
     addresses: Addresses,
     health: Health,
+    service_keys: ServiceKeys,
+    keys: Keys,
+    developers: Developers,
+    signup_gate: SignupGate,
+    api_keys: ApiKeys,
 }

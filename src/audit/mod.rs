@@ -37,6 +37,10 @@ pub enum Act {
     Leave,
     AccountDisabled,
     AccountEnabled,
+    AccountPromoted,
+    AccountDeleted,
+    AccountInvited,
+    AccountsImported,
 }
 
 impl Act {
@@ -64,6 +68,10 @@ impl Act {
             Self::Leave => "leave",
             Self::AccountDisabled => "account_disabled",
             Self::AccountEnabled => "account_enabled",
+            Self::AccountPromoted => "account_promoted",
+            Self::AccountDeleted => "account_deleted",
+            Self::AccountInvited => "account_invited",
+            Self::AccountsImported => "accounts_imported",
         }
     }
 }

@@ -13,7 +13,8 @@ use crate::{
     store::Fault,
 };
 
-const FOLDER: &str = "data";
+/// Where `dev` is at home.
+pub(super) const FOLDER: &str = "data";
 const ADMIN: &str = "admin@labs.localhost";
 
 pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
@@ -21,25 +22,7 @@ pub(super) async fn run(variables: &mut Variables) -> Result<(), Vec<String>> {
     let entropy = Entropy::system();
     let key =
         secret_key(Path::new(FOLDER), &entropy).map_err(|error| one(format!("./{FOLDER} cannot be used: {error}")))?;
-    let port = variables.get("LISTEN_ADDR").and_then(|it| it.rsplit_once(':')).map_or("8020", |(_, port)| port);
-    let home = format!("http://localhost:{port}");
-    let origins = format!("{home},http://localhost:3000,http://localhost:5173");
-    for (name, value) in [
-        ("SECRET_KEY", key.as_str()),
-        ("ENVIRONMENT", "development"),
-        ("HOSTED_SCREENS", "true"),
-        ("DATABASE_URL", "sqlite://data/labs-auth.db"),
-        ("MAIL_URL", "file://data/mail"),
-        ("MAIL_FROM", "Labs <labs@labs.localhost>"),
-        ("FRONTEND_URL", &home),
-        ("API_BASE_URL", &home),
-        ("CORS_ORIGINS", &origins),
-    ] {
-        variables.set_default(name, value);
-    }
-    if let Some(list) = local_relying_party(variables) {
-        variables.set_default("WEBAUTHN_RPS", list);
-    }
+    let home = set_defaults(variables, &key);
     let mut settings = super::read(variables)?;
     settings.mail.announce_links = true;
     let listen = settings.server.listen.clone();
@@ -64,17 +47,47 @@ fn local_relying_party(variables: &Variables) -> Option<String> {
     serde_json::to_string(&[serde_json::json!({"rp_id": "localhost", "rp_name": "Labs", "origins": origins})]).ok()
 }
 
+/// Sets what `dev` brings along, where nothing else is set, and returns the address it is reached by.
+pub(super) fn set_defaults(variables: &mut Variables, key: &str) -> String {
+    let port = variables.get("LISTEN_ADDR").and_then(|it| it.rsplit_once(':')).map_or("8020", |(_, port)| port);
+    let home = format!("http://localhost:{port}");
+    let origins = format!("{home},http://localhost:3000,http://localhost:5173");
+    for (name, value) in [
+        ("SECRET_KEY", key),
+        ("ENVIRONMENT", "development"),
+        ("HOSTED_SCREENS", "true"),
+        ("DATABASE_URL", "sqlite://data/labs-auth.db"),
+        ("MAIL_URL", "file://data/mail"),
+        ("MAIL_FROM", "Labs <labs@labs.localhost>"),
+        ("FRONTEND_URL", &home),
+        ("API_BASE_URL", &home),
+        ("CORS_ORIGINS", &origins),
+    ] {
+        variables.set_default(name, value);
+    }
+    if let Some(list) = local_relying_party(variables) {
+        variables.set_default("WEBAUTHN_RPS", list);
+    }
+    home
+}
+
+/// The key that an earlier `dev` left in this folder.
+pub(super) fn kept_key(folder: &Path) -> io::Result<Option<String>> {
+    match fs::read_to_string(folder.join("secret.key")) {
+        Ok(key) => Ok(Some(key.trim().to_owned()).filter(|key| !key.is_empty())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The key of this folder, made at the first start.
 fn secret_key(folder: &Path, entropy: &Entropy) -> io::Result<String> {
     fs::create_dir_all(folder)?;
-    let path = folder.join("secret.key");
-    match fs::read_to_string(&path) {
-        Ok(key) if !key.trim().is_empty() => return Ok(key.trim().to_owned()),
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
+    if let Some(key) = kept_key(folder)? {
+        return Ok(key);
     }
     let key = URL_SAFE_NO_PAD.encode(entropy.bytes::<48>());
-    write_private(&path, &key)?;
+    write_private(&folder.join("secret.key"), &key)?;
     Ok(key)
 }
 

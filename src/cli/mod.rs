@@ -3,7 +3,12 @@
 mod account;
 pub mod audit;
 mod dev;
+mod developers;
+mod limits;
+mod open;
 mod serve;
+mod table;
+pub mod users;
 
 use std::process::ExitCode;
 
@@ -11,7 +16,6 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     config::{Settings, Variables},
-    store::Database,
     telemetry,
 };
 
@@ -47,8 +51,22 @@ enum Command {
     Whoami,
     /// End the session at the server and forget the tokens
     Logout,
+    /// Look at accounts, change them, bring them along from another backend
+    #[command(subcommand)]
+    Users(users::Command),
+    /// Invitations to sign up as a developer
+    #[command(subcommand)]
+    Invites(developers::Invites),
+    /// Developers' API keys
+    #[command(subcommand)]
+    Keys(developers::Keys),
     /// Show what happened to accounts, oldest first
     Audit(audit::Wanted),
+    /// Show and reset what the limiter has counted in Redis
+    #[command(subcommand)]
+    Limits(limits::Wanted),
+    /// Check settings, policies and what the service stands on
+    Doctor,
 }
 
 /// Runs the command that the arguments name.
@@ -66,16 +84,24 @@ pub fn run(arguments: Arguments) -> ExitCode {
     };
     let outcome = runtime.block_on(async {
         match arguments.command.unwrap_or(Command::Serve) {
-            Command::Serve => serve::run(read(&variables)?).await,
-            Command::Dev => dev::run(&mut variables).await,
-            Command::Migrate => migrate(&variables).await,
+            Command::Serve => serve::run(read(&variables)?).await.map(done),
+            Command::Dev => dev::run(&mut variables).await.map(done),
+            Command::Migrate => migrate(&variables).await.map(done),
+            Command::Users(command) => {
+                let outcome = users::run(command, &mut variables).await;
+                Ok(outcome.unwrap_or_else(|faults| complain("labs-auth users:", &faults)))
+            }
+            Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(done),
+            Command::Limits(wanted) => limits::run(&wanted, &read(&variables)?).await,
+            Command::Doctor => limits::doctor(read(&variables)?).await,
+            Command::Invites(command) => developers::invites(&variables, command).await.map(done),
+            Command::Keys(command) => developers::keys(&variables, command).await.map(done),
             // Answered before any setting was read.
-            Command::Login { .. } | Command::Whoami | Command::Logout => Ok(()),
-            Command::Audit(wanted) => audit::run(&wanted, &variables).await,
+            Command::Login { .. } | Command::Whoami | Command::Logout => Ok(ExitCode::SUCCESS),
         }
     });
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(faults) => refuse(&faults),
     }
 }
@@ -95,19 +121,17 @@ fn as_client(arguments: &Arguments) -> Option<ExitCode> {
             Command::Login { server, name, no_browser } => account::login(server, name.clone(), !no_browser).await,
             Command::Whoami => account::whoami().await,
             Command::Logout => account::logout().await,
-            Command::Serve | Command::Dev | Command::Migrate | Command::Audit(_) => Ok(()),
+            _ => Ok(()),
         }
     });
     Some(match outcome {
         Ok(()) => ExitCode::SUCCESS,
-        Err(fault) => complain(&fault),
+        Err(fault) => complain("labs-auth:", &[fault]),
     })
 }
 
-#[expect(clippy::print_stderr, reason = "the person at the terminal reads this")]
-fn complain(fault: &str) -> ExitCode {
-    eprintln!("labs-auth: {fault}");
-    ExitCode::FAILURE
+const fn done((): ()) -> ExitCode {
+    ExitCode::SUCCESS
 }
 
 /// Every setting, or every fault.
@@ -116,22 +140,19 @@ fn read(variables: &Variables) -> Result<Settings, Vec<String>> {
 }
 
 async fn migrate(variables: &Variables) -> Result<(), Vec<String>> {
-    let db = Database::open(database_url(variables))
-        .await
-        .map_err(|fault| vec![format!("migration failed: {}", fault.for_log())])?;
+    let db = open::database(variables).await?;
     println!("The {} schema is up to date.", db.backend());
     db.close().await;
     Ok(())
 }
 
-/// The database of a command that needs no other setting.
-fn database_url(variables: &Variables) -> &str {
-    variables.get("DATABASE_URL").unwrap_or("sqlite://data/labs-auth.db")
+fn refuse(faults: &[String]) -> ExitCode {
+    complain("labs-auth cannot start:", faults)
 }
 
 #[expect(clippy::print_stderr, reason = "the operator reads this, with or without logs")]
-fn refuse(faults: &[String]) -> ExitCode {
-    eprintln!("labs-auth cannot start:");
+fn complain(heading: &str, faults: &[String]) -> ExitCode {
+    eprintln!("{heading}");
     for fault in faults {
         eprintln!("  {fault}");
     }

@@ -1,15 +1,30 @@
 //! The settings, one small struct per concern, read once at the start from a map of variables. Every fault is
 //! reported, each with the name of its variable. Only `cli` and `app` read this module.
 
+mod part;
 mod reader;
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use self::reader::Reader;
-pub use self::reader::{ConfigFault, Variables};
+pub use self::{
+    part::{DataSettings, PostSettings},
+    reader::{ConfigFault, Variables},
+};
 use crate::{
+    developer::{
+        Terms,
+        gate::{Allowed, Doors},
+    },
     extract::ServiceKeys,
-    limit::{Prefixes, Quotas, RedisAddress},
+    limit::{
+        Bucket, Prefixes, Quotas, RedisAddress,
+        policy::{Hooks, Policies, PolicySource, Profile},
+    },
     mail::{MailSettings, Sender, TransportAddress},
     middleware::client_ip::{DEFAULT_COUNT, TrustedProxies},
     oidc::{self, provider::Registration},
@@ -17,9 +32,10 @@ use crate::{
         RelyingParties,
         setting::{self, Surroundings},
     },
+    password::{BreachList, Policy},
     public_url::PublicUrl,
     secret::SecretKey,
-    session::Lifetimes,
+    session::{Lifetimes, PrivateKey, TokenKeys},
 };
 
 /// Prefixes that strangers' pages embed: a stricter ceiling, and any origin may read the answers.
@@ -32,6 +48,9 @@ pub const PUBLIC_PREFIXES: [&str; 7] = [
     "/api/feedback",
     "/api/commerce/self-service",
 ];
+
+/// The database where none is named.
+const DEFAULT_DATABASE: &str = "sqlite://data/labs-auth.db";
 
 /// Variables that the original documented and nothing ever read.
 const DEAD: [&str; 4] = ["RATE_LIMIT_PER_MINUTE", "RATE_LIMIT_PER_HOUR", "WEB_CONCURRENCY", "WORKERS"];
@@ -50,6 +69,8 @@ pub struct Settings {
     pub cors: CorsSettings,
     pub limits: LimitSettings,
     pub infomaniak: InfomaniakSettings,
+    pub developers: DeveloperSettings,
+    /// The keys of sibling services.
     pub service_keys: ServiceKeys,
     /// Sentences for the log: settings that are dangerous or dead.
     pub warnings: Vec<String>,
@@ -78,6 +99,8 @@ pub struct ServerSettings {
     pub listen: ListenAddress,
     /// Host names that are served; empty: any.
     pub allowed_hosts: Vec<String>,
+    /// Where the metrics are read, when they are.
+    pub metrics: Option<String>,
     /// Whether the hosted screens are served.
     pub screens: bool,
 }
@@ -94,6 +117,8 @@ pub enum ListenAddress {
 pub struct SecretSettings {
     pub current: SecretKey,
     pub previous: Option<SecretKey>,
+    /// What signs access tokens: the two above, or a key pair.
+    pub token_keys: TokenKeys,
 }
 
 /// The addresses that people see.
@@ -104,11 +129,12 @@ pub struct LinkSettings {
 }
 
 /// Who may register, and how long sign-ins last.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct AccountSettings {
     pub registration_open: bool,
     /// Whether redeeming a mailed link makes an account for an unknown address.
     pub magic_link_signup: bool,
+    pub policy: Policy,
     pub lifetimes: Lifetimes,
 }
 
@@ -152,9 +178,22 @@ pub struct CorsSettings {
 pub struct LimitSettings {
     pub volumetric: bool,
     pub quotas: Quotas,
+    pub source: PolicySource,
+    /// As read from the source.
+    pub policies: Policies,
+    pub memory_mb: usize,
+    pub hash_keys: bool,
     pub prefixes: Prefixes,
     pub proxies: TrustedProxies,
     pub redis: Option<RedisAddress>,
+}
+
+/// Who may sign up as a developer, and where to.
+#[derive(Clone, Debug)]
+pub struct DeveloperSettings {
+    pub doors: Doors,
+    pub terms: Terms,
+    pub portal: PublicUrl,
 }
 
 impl Settings {
@@ -186,11 +225,14 @@ impl Settings {
         let server = ServerSettings {
             listen: reader.parsed_or("LISTEN_ADDR", ListenAddress::Tcp(String::from("127.0.0.1:8020")), listen_address),
             allowed_hosts: reader.list("ALLOWED_HOSTS", |host| Ok(host.to_ascii_lowercase())),
+            metrics: reader.optional("METRICS_ADDR", |text| match listen_address(text)? {
+                ListenAddress::Tcp(address) => Ok(address),
+                ListenAddress::Unix(_) => Err(String::from("must be HOST:PORT")),
+            }),
             screens: reader.flag("HOSTED_SCREENS", false),
         };
-        let database_url = reader.parsed_or("DATABASE_URL", String::from("sqlite://data/labs-auth.db"), database_url);
-        let current = reader.required("SECRET_KEY", SecretKey::parse);
-        let previous = reader.optional("SECRET_KEY_PREVIOUS", SecretKey::parse);
+        let database_url = reader.parsed_or("DATABASE_URL", DEFAULT_DATABASE.to_owned(), database_url);
+        let secrets = secrets(reader);
         let mail = mail(reader);
         let frontend = reader.required("FRONTEND_URL", PublicUrl::parse);
         let api_base = reader.required("API_BASE_URL", PublicUrl::parse);
@@ -199,6 +241,7 @@ impl Settings {
         let passkeys = passkeys(reader, environment, &cors);
         let limits = limits(reader);
         let infomaniak = infomaniak(reader);
+        let developers = developers(reader, frontend.as_ref());
         let service_keys = ServiceKeys::new(reader.list("SERVICE_KEYS", ServiceKeys::parse));
         let mut warnings = reader.dead(&DEAD);
         warnings.extend(passkeys.parties.warnings());
@@ -209,7 +252,7 @@ impl Settings {
             environment,
             server,
             database_url,
-            secrets: SecretSettings { current: current?, previous },
+            secrets: secrets?,
             mail: mail?,
             links: LinkSettings { frontend: frontend?, api_base: api_base? },
             accounts,
@@ -217,6 +260,7 @@ impl Settings {
             cors,
             limits,
             infomaniak,
+            developers: developers?,
             service_keys,
             warnings,
         })
@@ -244,6 +288,31 @@ fn database_url(text: &str) -> Result<String, String> {
     if known { Ok(text.to_owned()) } else { Err(String::from("must start with postgres:// or sqlite://")) }
 }
 
+fn secrets(reader: &mut Reader<'_>) -> Option<SecretSettings> {
+    let current = reader.required("SECRET_KEY", SecretKey::parse);
+    let previous = reader.optional("SECRET_KEY_PREVIOUS", SecretKey::parse);
+    let pair = reader.optional("JWT_PRIVATE_KEY", private_key);
+    let named = pair.is_some();
+    let previous_pair = reader.optional("JWT_PRIVATE_KEY_PREVIOUS", |text| {
+        if named { private_key(text) } else { Err(String::from("needs JWT_PRIVATE_KEY beside it")) }
+    });
+    let current = current?;
+    let token_keys = match pair {
+        Some(pair) => TokenKeys::Pair { current: pair, previous: previous_pair },
+        None => TokenKeys::Shared { current: current.clone(), previous: previous.clone() },
+    };
+    Some(SecretSettings { current, previous, token_keys })
+}
+
+/// A key in PEM, or the path to a file that holds one.
+fn private_key(text: &str) -> Result<PrivateKey, String> {
+    if text.contains("-----BEGIN") {
+        return PrivateKey::from_pem(text);
+    }
+    let pem = std::fs::read_to_string(text).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+    PrivateKey::from_pem(&pem)
+}
+
 fn mail(reader: &mut Reader<'_>) -> Option<MailSettings> {
     let transport = reader.required("MAIL_URL", TransportAddress::parse);
     let from = reader.required("MAIL_FROM", Sender::parse);
@@ -260,6 +329,7 @@ fn accounts(reader: &mut Reader<'_>) -> AccountSettings {
     AccountSettings {
         registration_open: reader.flag("REGISTRATION_ENABLED", true),
         magic_link_signup: reader.flag("MAGIC_LINK_ALLOW_SIGNUP", false),
+        policy: Policy { breached: reader.optional("PASSWORD_BREACH_FILE", |path| BreachList::open(Path::new(path))) },
         lifetimes: Lifetimes {
             access: Duration::from_secs(minutes * 60),
             refresh: of_days(days),
@@ -280,6 +350,20 @@ fn infomaniak(reader: &mut Reader<'_>) -> InfomaniakSettings {
         trust_email: reader.flag("INFOMANIAK_TRUST_EMAIL", false),
         patience: oidc::PATIENCE,
     }
+}
+
+fn developers(reader: &mut Reader<'_>, frontend: Option<&PublicUrl>) -> Option<DeveloperSettings> {
+    let doors = Doors {
+        allowed: reader.list("PRIMA_SIGNUP_ALLOWLIST", Allowed::parse),
+        codes: reader.list("PRIMA_SIGNUP_INVITE_CODES", Doors::parse_code),
+    };
+    let terms = Terms {
+        required: reader.flag("PRIMA_SIGNUP_REQUIRE_TERMS", false),
+        version: reader.parsed_or("PRIMA_SIGNUP_TERMS_VERSION", String::from("1"), |text| Ok(text.to_owned())),
+    };
+    let portal = reader.optional("DEVELOPER_PORTAL_URL", PublicUrl::parse);
+    let portal = portal.or_else(|| PublicUrl::parse(&frontend?.page("/developers")).ok());
+    Some(DeveloperSettings { doors, terms, portal: portal? })
 }
 
 fn cors(reader: &mut Reader<'_>) -> CorsSettings {
@@ -330,6 +414,8 @@ fn limits(reader: &mut Reader<'_>) -> LimitSettings {
         signup_ip_per_hour: quota("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR", defaults.signup_ip_per_hour),
         signup_email_per_hour: quota("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", defaults.signup_email_per_hour),
     };
+    let (source, policies) = policies(reader, quotas);
+    let memory_mb = usize::try_from(reader.number("RATE_LIMIT_MEMORY_MB", 16, 1..=4096)).unwrap_or(16);
     let ipv4 = reader.number("RATE_LIMIT_IPV4_PREFIX", 32, 8..=32);
     let ipv6 = reader.number("RATE_LIMIT_IPV6_PREFIX", 64, 48..=128);
     let prefixes = Prefixes { ipv4: u8::try_from(ipv4).unwrap_or(32), ipv6: u8::try_from(ipv6).unwrap_or(64) };
@@ -338,10 +424,33 @@ fn limits(reader: &mut Reader<'_>) -> LimitSettings {
     LimitSettings {
         volumetric: reader.flag("RATE_LIMIT_ENABLED", true),
         quotas,
+        source,
+        policies,
+        memory_mb,
+        hash_keys: reader.flag("RATE_LIMIT_HASH_KEYS", false),
         prefixes,
         proxies: proxies.unwrap_or_else(|| TrustedProxies::default_with(count)),
         redis: redis(reader),
     }
+}
+
+/// The profile and the policy file. A fault in the file, or a quota that a variable sets too, is a fault of the variable.
+fn policies(reader: &mut Reader<'_>, quotas: Quotas) -> (PolicySource, Policies) {
+    let profile = reader.parsed_or("RATE_LIMIT_PROFILE", Profile::Reference, Profile::parse);
+    let settings = Bucket::ALL.iter().filter_map(|bucket| bucket.setting());
+    let quotas_set = settings.filter(|name| reader.is_set(name)).collect();
+    let mut source = PolicySource { profile, quotas, path: None, quotas_set, hooks: Hooks::default() };
+    let bare = source.load();
+    let named = reader.optional("RATE_LIMIT_POLICIES", |path| {
+        source.path = Some(PathBuf::from(path));
+        source.load().map_err(|faults| faults.join("; "))
+    });
+    // Without a file only the quotas of the variables can be impossible.
+    if let Err(faults) = &bare {
+        reader.fault("RATE_LIMIT_PROFILE", faults.join("; "));
+    }
+    let fallback = || Policies::of_profile(profile, &quotas);
+    (source, named.or(bare.ok()).unwrap_or_else(fallback))
 }
 
 /// One address, or its parts. With neither, or with `REDIS_ENABLED=false`, the limiter counts in memory.
@@ -356,5 +465,28 @@ fn redis(reader: &mut Reader<'_>) -> Option<RedisAddress> {
         let (port, index) = (u16::try_from(port).unwrap_or(6379), u32::try_from(index).unwrap_or(0));
         RedisAddress::from_parts(&host, port, index, password.as_deref()).ok()
     };
-    address.or_else(|| host.and_then(assembled)).filter(|_| enabled)
+    let in_cluster = reader.flag("REDIS_CLUSTER", false);
+    let sentinels = reader.list("REDIS_SENTINELS", |entry| Ok(entry.to_owned()));
+    let primary = reader.optional("REDIS_SENTINEL_MASTER", |name| Ok(name.to_owned()));
+    let one_of = usize::from(address.is_some()) + usize::from(host.is_some()) + usize::from(!sentinels.is_empty());
+    if sentinels.is_empty() != primary.is_none() {
+        reader.fault("REDIS_SENTINELS", String::from("and REDIS_SENTINEL_MASTER belong together"));
+    }
+    if !sentinels.is_empty() && (one_of > 1 || in_cluster) {
+        reader.fault("REDIS_SENTINELS", String::from("stands instead of REDIS_URL, REDIS_HOST and REDIS_CLUSTER"));
+    }
+    if let Some(name) = primary
+        && !sentinels.is_empty()
+    {
+        let index = u32::try_from(index).unwrap_or(0);
+        return match RedisAddress::from_sentinels(&sentinels, &name, index, password.as_deref()) {
+            Ok(address) => Some(address).filter(|_| enabled),
+            Err(problem) => {
+                reader.fault("REDIS_SENTINELS", problem);
+                None
+            }
+        };
+    }
+    let address = address.or_else(|| host.and_then(assembled)).filter(|_| enabled);
+    if in_cluster { address.map(RedisAddress::in_cluster) } else { address }
 }

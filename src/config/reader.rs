@@ -96,6 +96,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Whether the variable has a value.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.variables.get(name).is_some()
+    }
+
     pub(super) fn required<T>(
         &mut self,
         name: &'static str,
@@ -177,7 +182,7 @@ impl<'a> Reader<'a> {
         set.map(|name| format!("{name} is set but nothing reads it")).collect()
     }
 
-    fn fault(&mut self, name: &'static str, problem: String) {
+    pub(super) fn fault(&mut self, name: &'static str, problem: String) {
         self.faults.push(ConfigFault { name, problem });
     }
 }

@@ -53,6 +53,7 @@ catalogue! {
     BodyTooSlow = "VAL_005", REQUEST_TIMEOUT, "The request was not received in time.";
     HostUnknown = "VAL_006", BAD_REQUEST, "This host is not served here.";
     NotFound = "RES_001", NOT_FOUND, "Not found.";
+    Exists = "RES_002", CONFLICT, "The resource already exists.";
     MethodNotAllowed = "RES_003", METHOD_NOT_ALLOWED, "Method not allowed.";
     RateLimited = "RATE_001", TOO_MANY_REQUESTS, "Too many requests. Please slow down.";
     ProviderUnreachable = "EXT_001", BAD_GATEWAY, "The identity provider is not reachable.";
@@ -63,6 +64,7 @@ catalogue! {
     PasskeyKnown = "WEBAUTHN_004", CONFLICT, "This passkey is already registered.";
     PasskeysFull = "WEBAUTHN_005", CONFLICT, "The maximum number of passkeys is reached.";
     PasskeyUnusable = "WEBAUTHN_006", BAD_REQUEST, "The passkey could not be registered.";
+    SignupClosed = "SIGNUP_001", FORBIDDEN, "Signup is by invitation only.";
     Internal = "SYS_001", INTERNAL_SERVER_ERROR, "An internal error occurred.";
     Unavailable = "SYS_002", SERVICE_UNAVAILABLE, "The service is temporarily unavailable.";
 }

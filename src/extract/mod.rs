@@ -15,6 +15,7 @@ pub use self::{
     field::{Field, Problem},
     fields::{Change, Fields, FromFields},
     form::Form,
+    path::PathId,
     query::Query,
     rule::{Describe, Described, Rule},
     service_key::{ServiceKey, ServiceKeys},

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     error::{ApiError, ErrorCode},
-    limit::{Bucket, Charge, Limiter, extract::Visit},
+    limit::{Bucket, Limiter, extract::Visit},
     secret::{Hashed, Plain, SECRET_KEY_MIN_BYTES, equal},
 };
 
@@ -73,8 +73,7 @@ where
         if keys.admit(&parts.headers) {
             return Ok(Self);
         }
-        let visit = Visit::noted_in(&parts.extensions)?;
-        visit.charge(&Limiter::from_ref(state), &[Charge::auth(visit.route(), visit.client())]).await?;
+        Visit::noted_in(&parts.extensions, &parts.method)?.charge_path(&Limiter::from_ref(state)).await?;
         // Without a key in the configuration there is nobody whom the route could serve.
         Err(if keys.is_empty() {
             ApiError::new(ErrorCode::NotFound)

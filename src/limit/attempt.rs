@@ -8,7 +8,7 @@ use std::{
 
 use uuid::Uuid;
 
-use super::{Bucket, memory::Reading};
+use super::{Bucket, memory::Reading, policy::Policy};
 
 /// The longest that one request waits for Redis, all its decisions together.
 pub(super) const ALLOWANCE: Duration = Duration::from_millis(50);
@@ -31,9 +31,10 @@ struct State {
 }
 
 /// A bucket that applied, and how it stood after this request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) struct Applied {
     pub(super) bucket: Bucket,
+    pub(super) policy: Arc<Policy>,
     pub(super) remaining: u32,
     pub(super) rest: Duration,
     pub(super) refused: bool,
@@ -68,8 +69,10 @@ impl Attempt {
     }
 
     /// Notes how a bucket stands. A bucket that is asked twice counts once, with its newest numbers.
-    pub(super) fn record(&self, bucket: Bucket, reading: &Reading) {
-        let applied = Applied { bucket, remaining: reading.remaining, rest: reading.rest, refused: !reading.admitted };
+    pub(super) fn record(&self, policy: &Arc<Policy>, reading: &Reading, refused: bool) {
+        let bucket = policy.bucket;
+        let applied =
+            Applied { bucket, policy: Arc::clone(policy), remaining: reading.remaining, rest: reading.rest, refused };
         let mut state = self.state();
         match state.tally.iter_mut().find(|earlier| earlier.bucket == bucket) {
             Some(earlier) => *earlier = applied,

@@ -17,8 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Attempt,
-    algorithm::Outcome,
+    attempt::ALLOWANCE,
     fault::Fault,
+    memory::Seen,
     redis::{Hit, IN_FLIGHT, RedisAddress, Wire},
 };
 use crate::clock::{Clock, Timestamp};
@@ -75,6 +76,18 @@ struct Standing {
     announced: bool,
 }
 
+/// One step with a lease of a concurrency limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lease<'a> {
+    pub(super) key: &'a str,
+    /// `take`, `renew` or `release`.
+    pub(super) step: &'static str,
+    pub(super) token: &'a str,
+    pub(super) limit: u32,
+    /// Milliseconds.
+    pub(super) ttl: u64,
+}
+
 /// Redis while it is in use.
 pub(super) struct Link {
     pub(super) wire: Wire,
@@ -116,8 +129,35 @@ impl Switch {
         }
     }
 
+    /// Takes, renews or gives back a lease. `None`: Redis is away.
+    pub(super) async fn lease(&self, lease: &Lease<'_>) -> Option<bool> {
+        let link = self.link()?;
+        let answer = tokio::select! {
+            answer = within(ALLOWANCE, link.wire.lease(lease)) => answer,
+            () = link.gone.cancelled() => return None,
+        };
+        match answer {
+            Ok(done) => {
+                link.faults.store(0, Relaxed);
+                Some(done)
+            }
+            Err(fault) => {
+                self.blame(&link, fault);
+                None
+            }
+        }
+    }
+
+    /// Counts a fault, and switches to memory when it was one too many.
+    fn blame(&self, link: &Arc<Link>, fault: Fault) {
+        let in_a_row = link.faults.fetch_add(1, Relaxed).saturating_add(1);
+        if fault.ends_connection() || in_a_row >= FAULTS_IN_A_ROW {
+            self.fall_back(link, fault);
+        }
+    }
+
     /// Lets Redis decide, within the request's allowance. `None`: memory decides.
-    pub(super) async fn ask(&self, hits: &[Hit<'_>], attempt: &Attempt) -> Option<Vec<Outcome>> {
+    pub(super) async fn ask(&self, hits: &[Hit<'_>], attempt: &Attempt) -> Option<Vec<Seen>> {
         let allowance = attempt.allowance()?;
         let link = self.link()?;
         let Ok(_permit) = link.permits.try_acquire() else {
@@ -131,16 +171,11 @@ impl Switch {
         };
         attempt.spend(self.clock.monotonic().saturating_sub(asked));
         match answer {
-            Some(Ok(outcomes)) => {
+            Some(Ok(seen)) => {
                 link.faults.store(0, Relaxed);
-                return Some(outcomes);
+                return Some(seen);
             }
-            Some(Err(fault)) => {
-                let in_a_row = link.faults.fetch_add(1, Relaxed).saturating_add(1);
-                if fault.ends_connection() || in_a_row >= FAULTS_IN_A_ROW {
-                    self.fall_back(&link, fault);
-                }
-            }
+            Some(Err(fault)) => self.blame(&link, fault),
             None => {}
         }
         attempt.stay_on_memory();

@@ -1,7 +1,10 @@
 //! The policy of every bucket as one enum: quota, window, setting, name, sentence and shape are arms of it.
 //! Configuration, documentation and headers loop over it; no second list of buckets exists.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 const MINUTE: Duration = Duration::from_mins(1);
 const HOUR: Duration = Duration::from_hours(1);
@@ -11,6 +14,32 @@ const AUTH_PER_MINUTE: u32 = 30;
 
 /// Requests per minute and mailbox, of each kind of mail.
 const AUTH_EMAIL_PER_MINUTE: u32 = 10;
+
+/// Sign-ins per hour and account, over all devices that are not known to it.
+const ACCOUNT_PER_HOUR: u32 = 100;
+
+/// Sign-ins per minute of one known device, after the other buckets have refused.
+const DEVICE_PER_MINUTE: u32 = 10;
+
+/// The names of all named budgets that this process ever read. A name keeps its number when the policies are read again.
+static NAMES: Mutex<Vec<Arc<str>>> = Mutex::new(Vec::new());
+
+/// A named budget.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PolicyId(u32);
+
+impl PolicyId {
+    /// The number of a name.
+    pub(super) fn of(name: &Arc<str>) -> Self {
+        let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = names.iter().position(|known| known == name);
+        let index = known.unwrap_or_else(|| {
+            names.push(Arc::clone(name));
+            names.len() - 1
+        });
+        Self(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+}
 
 /// The kind of mail that a mailbox bucket holds back; each kind has its own budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -24,6 +53,10 @@ pub enum MailScope {
 }
 
 impl MailScope {
+    /// Every kind.
+    pub const ALL: &'static [Self] =
+        &[Self::MagicLink, Self::PasswordReset, Self::Verification, Self::Registration, Self::ChangeEmail, Self::Leave];
+
     /// Its part of the key.
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,6 +85,12 @@ pub enum Bucket {
     SignupIp,
     /// A developer's sign-up, per mailbox.
     SignupEmail,
+    /// Sign-ins to one account from devices that it does not know, over all networks.
+    Account,
+    /// Sign-ins from a device that the account knows, asked only when another bucket has refused.
+    Device,
+    /// A budget of the policy file.
+    Named(PolicyId),
 }
 
 /// The quotas that an operator may change.
@@ -70,7 +109,7 @@ impl Default for Quotas {
 }
 
 impl Bucket {
-    /// Every bucket, in the order in which a request meets them.
+    /// Every bucket but the named ones, in the order in which a request meets them.
     pub const ALL: &'static [Self] = &[
         Self::Ip,
         Self::PublicIp,
@@ -83,6 +122,8 @@ impl Bucket {
         Self::AuthEmail(MailScope::Registration),
         Self::AuthEmail(MailScope::ChangeEmail),
         Self::AuthEmail(MailScope::Leave),
+        Self::Account,
+        Self::Device,
     ];
 
     /// Its name in the `RateLimit` headers.
@@ -94,14 +135,17 @@ impl Bucket {
             Self::AuthEmail(_) => "auth-email",
             Self::SignupIp => "signup-ip",
             Self::SignupEmail => "signup-email",
+            Self::Account => "account",
+            Self::Device => "device",
+            Self::Named(_) => "policy",
         }
     }
 
     /// How long a window lasts, from its first hit.
     pub const fn window(self) -> Duration {
         match self {
-            Self::Ip | Self::PublicIp | Self::Auth | Self::AuthEmail(_) => MINUTE,
-            Self::SignupIp | Self::SignupEmail => HOUR,
+            Self::Ip | Self::PublicIp | Self::Auth | Self::AuthEmail(_) | Self::Device | Self::Named(_) => MINUTE,
+            Self::SignupIp | Self::SignupEmail | Self::Account => HOUR,
         }
     }
 
@@ -114,6 +158,10 @@ impl Bucket {
             Self::AuthEmail(_) => AUTH_EMAIL_PER_MINUTE,
             Self::SignupIp => quotas.signup_ip_per_hour,
             Self::SignupEmail => quotas.signup_email_per_hour,
+            Self::Account => ACCOUNT_PER_HOUR,
+            Self::Device => DEVICE_PER_MINUTE,
+            // The policy file says; without it there is no such bucket.
+            Self::Named(_) => 1,
         }
     }
 
@@ -122,7 +170,7 @@ impl Bucket {
         match self {
             Self::Ip => Some("RATE_LIMIT_IP_PER_MINUTE"),
             Self::PublicIp => Some("RATE_LIMIT_PUBLIC_IP_PER_MINUTE"),
-            Self::Auth | Self::AuthEmail(_) => None,
+            Self::Auth | Self::AuthEmail(_) | Self::Account | Self::Device | Self::Named(_) => None,
             Self::SignupIp => Some("PRIMA_SIGNUP_MAX_PER_IP_PER_HOUR"),
             Self::SignupEmail => Some("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR"),
         }
@@ -131,8 +179,8 @@ impl Bucket {
     /// What a refused client reads.
     pub const fn sentence(self) -> &'static str {
         match self {
-            Self::Ip | Self::PublicIp => "Too many requests. Please slow down.",
-            Self::Auth => "Too many authentication attempts. Please try again later.",
+            Self::Ip | Self::PublicIp | Self::Named(_) => "Too many requests. Please slow down.",
+            Self::Auth | Self::Account | Self::Device => "Too many authentication attempts. Please try again later.",
             Self::AuthEmail(_) => "Too many requests for this email. Please try again later.",
             Self::SignupIp | Self::SignupEmail => "Too many signup attempts. Please try again later.",
         }
@@ -142,7 +190,8 @@ impl Bucket {
     pub const fn log_sentence(self) -> &'static str {
         match self {
             Self::Ip | Self::PublicIp => "Rate limit exceeded for IP",
-            Self::Auth | Self::AuthEmail(_) => "Auth rate limit exceeded",
+            Self::Auth | Self::AuthEmail(_) | Self::Account | Self::Device => "Auth rate limit exceeded",
+            Self::Named(_) => "Rate limit of a policy exceeded",
             Self::SignupIp | Self::SignupEmail => "Signup rate limit exceeded",
         }
     }
@@ -154,11 +203,11 @@ impl Bucket {
 
     /// Whether it counts a mailbox. Its numbers would tell one person of another's traffic, so they are never shown.
     pub const fn is_mailbox(self) -> bool {
-        matches!(self, Self::AuthEmail(_) | Self::SignupEmail)
+        matches!(self, Self::AuthEmail(_) | Self::SignupEmail | Self::Account)
     }
 
     /// Whether a refusal's log line may carry the mailbox's fingerprint.
     pub const fn logs_mailbox(self) -> bool {
-        matches!(self, Self::AuthEmail(_))
+        matches!(self, Self::AuthEmail(_) | Self::Account)
     }
 }

@@ -57,6 +57,12 @@ impl ClientIp {
         Self { origin: Origin::Unknown, network: "unknown".into() }
     }
 
+    /// The same client, counted by other prefixes.
+    #[must_use]
+    pub fn counted_by(&self, prefixes: Prefixes) -> Self {
+        self.ip().map_or_else(|| self.clone(), |address| Self::from_address(address, prefixes))
+    }
+
     /// What is counted: `203.0.113.7`, `2001:db8:abcd:12::/64`, `local` or `unknown`.
     pub fn network(&self) -> &str {
         &self.network

@@ -1,15 +1,20 @@
 //! How a handler obtains an [`Admission`]: by taking [`Limited`] as a parameter. The order is the contract's: decode,
 //! charge the path, read the fields, charge the mailbox. Not JSON spends nothing; a faulty field spends the path alone.
+//! A sign-up comes through [`Gated`], whose gate and hourly buckets stand before the fields are read.
 
-use std::marker::PhantomData;
+use std::{future::Future, marker::PhantomData};
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
-use http::{Extensions, request::Parts};
+use http::{Extensions, Method, request::Parts};
+use serde_json::{Map, Value};
 
-use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict};
+use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
 use crate::{
     error::ApiError,
-    extract::{Describe, FromFields, Query, Rule, json},
+    extract::{
+        Describe, FromFields, Query, Rule,
+        json::{self, Decoded},
+    },
 };
 
 /// Marks an admission by the bucket of path and address.
@@ -19,6 +24,10 @@ pub struct PerPath;
 /// Marks an admission by the path's bucket and the mailbox's.
 #[derive(Debug)]
 pub struct Mailbox<S>(PhantomData<S>);
+
+/// Marks an admission by the path's bucket and a developer's hourly ones.
+#[derive(Debug)]
+pub struct HourlySignup;
 
 /// A mailbox scope as a type.
 pub trait Scope: Send + 'static {
@@ -69,8 +78,8 @@ where
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
         let limiter = Limiter::from_ref(state);
         let (visit, body) = charge_path::<T>(request, &limiter).await?;
-        visit.charge(&limiter, &[Charge::auth_email(M::SCOPE, body.mailbox())]).await?;
-        Ok(Self(Admission::granted(), body))
+        let admission = visit.admit(&limiter, body.mailbox()).await?;
+        Ok(Self(admission, body))
     }
 }
 
@@ -82,8 +91,8 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let visit = Visit::noted_in(&parts.extensions)?;
-        visit.charge(&Limiter::from_ref(state), &[Charge::auth(visit.route(), visit.client())]).await?;
+        let visit = Visit::noted_in(&parts.extensions, &parts.method)?;
+        visit.charge_path(&Limiter::from_ref(state)).await?;
         Ok(Self(Admission::granted()))
     }
 }
@@ -127,12 +136,93 @@ impl<M: Scope, T> Describe for Limited<Mailbox<M>, T> {
     }
 }
 
+/// The policy file's budgets of a request's route. The corridor puts the limiter beside a request when there are any.
+#[derive(Debug)]
+pub struct RoutePolicies {
+    limiter: Limiter,
+    route: String,
+    template: MatchedPath,
+    client: ClientIp,
+    attempt: Attempt,
+}
+
+impl RoutePolicies {
+    /// The budgets of the matched route; `None` when no policy names any route.
+    pub fn of(extensions: &Extensions, method: &Method) -> Option<Self> {
+        let limiter = extensions.get::<Limiter>()?.clone();
+        let template: MatchedPath = extensions.get().cloned()?;
+        let route = format!("{method} {}", template.as_str());
+        Some(Self { limiter, route, template, client: extensions.get().cloned()?, attempt: extensions.get().cloned()? })
+    }
+
+    /// Charges the budgets that count what is known now: addresses at the route's door, the rest where it is found out.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn charge(&self, who: Who<'_>, with_network: bool) -> Result<(), ApiError> {
+        let charges = self.limiter.charges_of_route(&self.route, &self.client, who, with_network);
+        match self.limiter.decide(&charges, &self.client, self.template.as_str(), &self.attempt).await {
+            Verdict::Admitted => Ok(()),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
+/// Who is let in to sign up. It stands before the hourly buckets, so that a refusal spends neither.
+pub trait Gate: Send + Sync {
+    /// What the gate found out, for the use case.
+    type Pass: Send;
+
+    /// The mailbox to charge, in its canonical form; `None` when the body names none.
+    fn mailbox(body: &Map<String, Value>) -> Option<String>;
+
+    /// Judges the decoded, not yet validated body.
+    fn judge(&self, body: &Map<String, Value>) -> impl Future<Output = Result<Self::Pass, ApiError>> + Send;
+}
+
+/// A body that passed a gate and the hourly buckets, what the gate found out, and the proof that it was charged for.
+#[derive(Debug)]
+pub struct Gated<G: Gate, T>(pub Admission<HourlySignup>, pub G::Pass, pub T);
+
+impl<S, G, T> FromRequest<S> for Gated<G, T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    G: Gate + FromRef<S>,
+    T: FromFields,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let limiter = Limiter::from_ref(state);
+        let visit = Visit::of(&request)?;
+        let decoded = json::decode(request).await?;
+        visit.charge_path(&limiter).await?;
+        let nothing = Map::new();
+        let fields = if let Decoded::Json(Value::Object(fields)) = &decoded { fields } else { &nothing };
+        let pass = G::from_ref(state).judge(fields).await?;
+        let mut charges = vec![Charge::signup_ip(&visit.client)];
+        charges.extend(G::mailbox(fields).map(|mailbox| Charge::signup_email(&mailbox)));
+        visit.charge(&limiter, &charges).await?;
+        Ok(Self(Admission::granted(), pass, json::read(decoded)?))
+    }
+}
+
+impl<G: Gate, T> Describe for Gated<G, T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        let buckets = [Bucket::Auth, Bucket::SignupIp, Bucket::SignupEmail].map(Rule::Bucket);
+        rules.push(Rule::Body);
+        rules.extend(buckets);
+    }
+}
+
 /// Who asks for what, as the corridor and the router noted it.
 #[derive(Debug)]
 pub struct Visit {
     route: MatchedPath,
     client: ClientIp,
     attempt: Attempt,
+    policies: Option<RoutePolicies>,
 }
 
 impl Visit {
@@ -141,16 +231,20 @@ impl Visit {
     /// # Errors
     /// 500 when the request did not walk the corridor, which is a defect.
     pub fn of(request: &Request) -> Result<Self, ApiError> {
-        let extensions = request.extensions();
-        Self::noted_in(extensions)
+        Self::noted_in(request.extensions(), request.method())
     }
 
-    pub(crate) fn noted_in(extensions: &Extensions) -> Result<Self, ApiError> {
+    /// The same, for an extractor that leaves the body to others.
+    ///
+    /// # Errors
+    /// As [`Self::of`].
+    pub fn noted_in(extensions: &Extensions, method: &Method) -> Result<Self, ApiError> {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
             client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
+            policies: RoutePolicies::of(extensions, method),
         })
     }
 
@@ -160,24 +254,60 @@ impl Visit {
     /// 429 when the mailbox has had enough.
     pub async fn admit<M: Scope>(&self, limiter: &Limiter, email: &str) -> Result<Admission<Mailbox<M>>, ApiError> {
         self.charge(limiter, &[Charge::auth_email(M::SCOPE, email)]).await?;
+        if let Some(policies) = &self.policies {
+            policies.charge(Who { mailbox: Some(email), ..Who::default() }, false).await?;
+        }
         Ok(Admission::granted())
     }
 
-    /// The matched template.
-    pub(crate) fn route(&self) -> &str {
-        self.route.as_str()
+    /// Charges a sign-in: the path, then the account that the body names. A browser that the account knows does not
+    /// count against the account, and what the path refuses it may still do within a budget of its own, so that nobody
+    /// can lock an owner out by spending an address or an account. `device` finds the id of a known browser.
+    ///
+    /// # Errors
+    /// 429 when the path, or the account, has had enough; 422 for faulty fields.
+    pub async fn admit_sign_in<T: FromFields + Addressed>(
+        &self,
+        limiter: &Limiter,
+        body: Decoded,
+        device: Option<&str>,
+    ) -> Result<(Admission<PerPath>, T), ApiError> {
+        let by_path = self.ask(limiter, &[Charge::auth(self.route.as_str(), &self.client)]).await;
+        if let Verdict::Refused(refusal) = by_path {
+            self.let_in(limiter, device).await.ok_or(refusal)?;
+        }
+        let body: T = json::read(body)?;
+        if device.is_none() {
+            self.charge(limiter, &[Charge::account(body.mailbox())]).await?;
+        }
+        Ok((Admission::granted(), body))
     }
 
-    /// Whose request it is.
-    pub(crate) const fn client(&self) -> &ClientIp {
-        &self.client
+    /// Whether a known device's own budget lets a refused sign-in pass.
+    async fn let_in(&self, limiter: &Limiter, device: Option<&str>) -> Option<()> {
+        let charge = Charge::device(device?);
+        // A budget that is off knows nobody.
+        limiter.stored_key(&charge)?;
+        matches!(self.ask(limiter, &[charge]).await, Verdict::Admitted).then_some(())
+    }
+
+    async fn ask(&self, limiter: &Limiter, charges: &[Charge]) -> Verdict {
+        limiter.decide(charges, &self.client, self.route.as_str(), &self.attempt).await
+    }
+
+    /// Charges the bucket of path and address.
+    ///
+    /// # Errors
+    /// 429 when the address has had enough of this path.
+    pub async fn charge_path(&self, limiter: &Limiter) -> Result<(), ApiError> {
+        self.charge(limiter, &[Charge::auth(self.route.as_str(), &self.client)]).await
     }
 
     /// Charges in order until one bucket refuses.
-    pub(crate) async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
-        match limiter.decide(charges, &self.client, self.route(), &self.attempt).await {
+    async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
+        match self.ask(limiter, charges).await {
             Verdict::Admitted => Ok(()),
-            Verdict::Refused(refusal) => Err(ApiError::rate_limited(refusal.sentence(), refusal.retry_after())),
+            Verdict::Refused(refusal) => Err(refusal.into()),
         }
     }
 }
@@ -185,6 +315,6 @@ impl Visit {
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {
     let visit = Visit::of(&request)?;
     let decoded = json::decode(request).await?;
-    visit.charge(limiter, &[Charge::auth(visit.route(), &visit.client)]).await?;
+    visit.charge_path(limiter).await?;
     Ok((visit, json::read(decoded)?))
 }

@@ -18,6 +18,7 @@ const CODES: &[&str] = &[
     "NOREPLICAS",
     "NOSCRIPT",
     "MOVED",
+    "ASK",
     "WRONGTYPE",
     "UNKILLABLE",
 ];
@@ -52,13 +53,13 @@ impl Fault {
         }
     }
 
-    /// Whether the connection is of no more use: gone, out of step, or held by a server that is a replica now, so that
-    /// only a new look at the address can find the primary.
+    /// Whether the connection is of no more use: gone, out of step, or held by a server that is a replica now or
+    /// has handed the key on, so that only a new look at the address can find who holds it.
     pub(super) const fn ends_connection(self) -> bool {
         match self {
             Self::NotListening | Self::Lost | Self::Io | Self::Protocol => true,
             Self::Timeout => false,
-            Self::Code(code) => matches!(code.as_bytes(), b"READONLY"),
+            Self::Code(code) => matches!(code.as_bytes(), b"READONLY" | b"MOVED" | b"ASK"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{Attempt, Quotas, attempt::Applied};
+use super::{Attempt, attempt::Applied};
 use crate::clock::Timestamp;
 
 /// `Access-Control-Expose-Headers`: what a browser's script may read.
@@ -19,9 +19,9 @@ const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
 const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Writes the fields of the buckets that this request met; none when it met none.
-pub fn write(attempt: &Attempt, quotas: &Quotas, now: Timestamp, refused: bool, headers: &mut HeaderMap) {
+pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut HeaderMap) {
     let tally = attempt.tally();
-    let policies: Vec<String> = tally.iter().map(|applied| policy(applied, quotas)).collect();
+    let policies: Vec<String> = tally.iter().map(policy).collect();
     if let Ok(value) = HeaderValue::try_from(policies.join(", "))
         && !policies.is_empty()
     {
@@ -32,25 +32,30 @@ pub fn write(attempt: &Attempt, quotas: &Quotas, now: Timestamp, refused: bool, 
         return;
     }
     if let Some(tightest) = tightest(&tally) {
-        write_standing(tightest, quotas, now, headers);
+        write_standing(tightest, now, headers);
     }
 }
 
-fn write_standing(applied: &Applied, quotas: &Quotas, now: Timestamp, headers: &mut HeaderMap) {
+fn write_standing(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
     let remaining = applied.remaining;
-    let standing = format!("\"{}\";r={remaining};t={}", applied.bucket.name(), whole_seconds(applied.rest));
+    let standing = format!("\"{}\";r={remaining};t={}", applied.policy.name, whole_seconds(applied.rest));
     if let Ok(value) = HeaderValue::try_from(standing) {
         headers.insert(STANDING, value);
     }
-    headers.insert(LIMIT, HeaderValue::from(applied.bucket.quota(quotas)));
+    headers.insert(LIMIT, HeaderValue::from(applied.policy.rule.capacity()));
     headers.insert(REMAINING, HeaderValue::from(remaining));
     headers.insert(RESET, HeaderValue::from(reset(now, applied.rest)));
 }
 
-/// `"auth";q=30;w=60`
-fn policy(applied: &Applied, quotas: &Quotas) -> String {
-    let bucket = applied.bucket;
-    format!("\"{}\";q={};w={}", bucket.name(), bucket.quota(quotas), bucket.window().as_secs())
+/// `"auth";q=30;w=60`; a window that is not whole seconds is not told.
+fn policy(applied: &Applied) -> String {
+    let (name, rule) = (&applied.policy.name, applied.policy.rule);
+    let (quota, window) = (rule.quota, rule.span());
+    if window.subsec_nanos() == 0 {
+        format!("\"{name}\";q={quota};w={}", window.as_secs())
+    } else {
+        format!("\"{name}\";q={quota}")
+    }
 }
 
 /// Fewest remaining, then longest wait.

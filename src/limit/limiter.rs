@@ -6,7 +6,7 @@ use std::{
     future::pending,
     panic::AssertUnwindSafe,
     sync::{
-        Arc,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
@@ -17,40 +17,78 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Attempt, Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal, Verdict,
-    algorithm::Rule,
-    backend::Switch,
-    memory::{Memory, Reading},
+    backend::{Lease, Switch},
+    memory::Memory,
+    metrics::{Metrics, Standing},
+    policy::{Policies, Policy, PolicySource, Profile},
     probe,
-    redis::Hit,
-    report,
+    refused::Refused,
 };
 use crate::clock::Clock;
 
 /// Between two sweeps of the memory.
 const SWEEP: Duration = Duration::from_mins(1);
 
+/// Mebibytes of the memory, when nobody says otherwise.
+const MEMORY_MB: usize = 16;
+
 /// Who asks the buckets. Clones share everything.
 #[derive(Clone)]
-pub struct Limiter(Arc<Parts>);
+pub struct Limiter(pub(super) Arc<Parts>);
 
-struct Parts {
-    quotas: Quotas,
-    memory: Memory,
-    switch: Switch,
-    by_memory: AtomicU64,
-    panics: AtomicU64,
+pub(super) struct Parts {
+    pub(super) source: PolicySource,
+    pub(super) policies: RwLock<Arc<Policies>>,
+    pub(super) memory: Memory,
+    pub(super) refused: Refused,
+    pub(super) switch: Switch,
+    pub(super) clock: Clock,
+    pub(super) key: Option<[u8; 32]>,
+    pub(super) by_memory: AtomicU64,
+    pub(super) panics: AtomicU64,
+    pub(super) metrics: Metrics,
+}
+
+/// What a limiter is made of.
+#[derive(Debug)]
+pub struct Setup {
+    pub source: PolicySource,
+    /// As read from the source.
+    pub policies: Policies,
+    pub redis: Option<RedisAddress>,
+    pub memory_mb: usize,
+    /// With which keys are digested, when they are (`RATE_LIMIT_HASH_KEYS`).
+    pub key: Option<[u8; 32]>,
+}
+
+impl Setup {
+    /// The reference's profile, with these quotas.
+    pub fn reference(quotas: Quotas, redis: Option<RedisAddress>) -> Self {
+        let source = PolicySource { quotas, ..PolicySource::default() };
+        let policies = Policies::of_profile(Profile::Reference, &quotas);
+        Self { source, policies, redis, memory_mb: MEMORY_MB, key: None }
+    }
 }
 
 impl Limiter {
-    /// A limiter on memory; [`Limiter::begin`] and [`Limiter::run`] bring it to Redis.
+    /// A limiter of the reference's profile on memory; [`Limiter::begin`] and [`Limiter::run`] bring it to Redis.
     pub fn new(quotas: Quotas, redis: Option<RedisAddress>, clock: Clock) -> Self {
-        let memory = Memory::new(clock.clone());
+        Self::with(Setup::reference(quotas, redis), clock)
+    }
+
+    /// A limiter on memory.
+    pub fn with(setup: Setup, clock: Clock) -> Self {
         Self(Arc::new(Parts {
-            quotas,
-            memory,
-            switch: Switch::new(redis, clock),
+            memory: Memory::new(clock.clone(), setup.memory_mb, setup.source.profile.journal_percent()),
+            source: setup.source,
+            policies: RwLock::new(Arc::new(setup.policies)),
+            refused: Refused::new(),
+            switch: Switch::new(setup.redis, clock.clone()),
+            clock,
+            key: setup.key,
             by_memory: AtomicU64::new(0),
             panics: AtomicU64::new(0),
+            metrics: Metrics::new(),
         }))
     }
 
@@ -74,50 +112,76 @@ impl Limiter {
         })
     }
 
-    async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
-        for (charge, reading) in charges.iter().zip(self.ask(charges, attempt).await) {
-            attempt.record(charge.bucket(), &reading);
-            if !reading.admitted {
-                if reading.first_refusal {
-                    report::refusal(charge, reading.rest, client, route, attempt);
+    /// The key under which a charge is counted now; `None` when its policy is off.
+    pub fn stored_key(&self, charge: &Charge) -> Option<String> {
+        self.counted_as(charge).map(|(_, key)| key)
+    }
+
+    /// The policy and the key of a charge; `None` when its policy is off.
+    pub(super) fn counted_as(&self, charge: &Charge) -> Option<(Arc<Policy>, String)> {
+        let ask = self.question(charge, &self.policies())?;
+        Some((Arc::clone(&ask.policy), ask.key.into_owned()))
+    }
+
+    /// The policies that hold now.
+    pub fn policies(&self) -> Arc<Policies> {
+        Arc::clone(&self.0.policies.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Whether a client's network is never admitted.
+    pub fn shuts_out(&self, client: &ClientIp) -> Option<Refusal> {
+        self.policies().networks.never(client).then(Refusal::network)
+    }
+
+    /// Reads the policies again, and keeps the old ones when there is a fault or `check` finds one. Counts go on.
+    pub fn reload(&self, check: impl FnOnce(&Policies) -> Vec<String>) {
+        let Some(path) = &self.0.source.path else { return };
+        let sound = |policies: Policies| {
+            let faults = check(&policies);
+            if faults.is_empty() { Ok(policies) } else { Err(faults) }
+        };
+        match self.0.source.load().and_then(sound) {
+            Ok(policies) => {
+                *self.0.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+                // What the old ones refused may be admitted now.
+                self.forget();
+                tracing::info!(path = %path.display(), "Rate limit policies read again");
+            }
+            Err(faults) => {
+                for fault in faults {
+                    tracing::error!(path = %path.display(), "Rate limit policies refused, the old ones stay: {fault}");
                 }
-                return Verdict::Refused(Refusal::new(charge.bucket(), reading.rest));
             }
         }
-        Verdict::Admitted
     }
 
-    /// One reading per bucket that was asked: all of them, or up to the first refusal.
-    async fn ask(&self, charges: &[Charge], attempt: &Attempt) -> Vec<Reading> {
-        let hits: Vec<Hit<'_>> = charges.iter().map(|charge| (charge.key(), self.rule(charge))).collect();
-        if hits.is_empty() {
-            return Vec::new();
-        }
-        let memory = &self.0.memory;
-        if let Some(outcomes) = self.0.switch.ask(&hits, attempt).await {
-            return hits.iter().zip(&outcomes).map(|((key, rule), seen)| memory.keep_warm(key, *rule, seen)).collect();
-        }
-        self.0.by_memory.fetch_add(1, Relaxed);
-        let mut readings = Vec::with_capacity(hits.len());
-        for (key, rule) in hits {
-            let reading = memory.hit(key, rule);
-            readings.push(reading);
-            if !reading.admitted {
-                break;
-            }
-        }
-        readings
+    /// One step with a lease; `None` while Redis is away.
+    pub(super) async fn lease(&self, lease: &Lease<'_>) -> Option<bool> {
+        self.0.switch.lease(lease).await
     }
 
-    fn rule(&self, charge: &Charge) -> Rule {
-        let bucket = charge.bucket();
-        let window = u64::try_from(bucket.window().as_micros()).unwrap_or(u64::MAX);
-        Rule { quota: bucket.quota(&self.0.quotas), window }
+    /// Whether a Redis is configured.
+    pub fn has_redis(&self) -> bool {
+        self.0.switch.address.is_some()
     }
 
-    /// The quotas it decides by.
+    /// With which keys are digested.
+    pub(super) fn key(&self) -> Option<&[u8; 32]> {
+        self.0.key.as_ref()
+    }
+
+    /// Forgets the refusals that this process answers by itself. Counts stay.
+    pub fn forget(&self) {
+        self.0.refused.forget();
+    }
+
+    pub(super) fn now(&self) -> u64 {
+        u64::try_from(self.0.clock.monotonic().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// The quotas that variables set.
     pub fn quotas(&self) -> &Quotas {
-        &self.0.quotas
+        &self.0.source.quotas
     }
 
     /// The store that decides now.
@@ -140,9 +204,26 @@ impl Limiter {
         self.0.panics.load(Relaxed)
     }
 
-    /// How many running windows the memory had to give up for lack of room.
+    /// How many entries that still said something the memory had to give up for lack of room.
     pub fn evicted(&self) -> u64 {
         self.0.memory.evicted()
+    }
+
+    /// How many entries the memory holds, ended ones included until they are swept.
+    pub fn held(&self) -> usize {
+        self.0.memory.len()
+    }
+
+    /// The limiter's numbers as Prometheus reads them; `forwarded` counts headers that were not believed.
+    pub fn metrics(&self, forwarded: &[(&'static str, u64)]) -> String {
+        let standing = Standing {
+            backend: self.backend(),
+            redis: self.redis_state(),
+            evicted: self.evicted(),
+            held: self.held(),
+            panics: self.panics(),
+        };
+        self.0.metrics.render(&standing, forwarded)
     }
 
     /// Watches Redis and sweeps the memory until cancelled.

@@ -11,24 +11,37 @@ mod backend;
 mod bucket;
 mod charge;
 mod client;
+mod cluster;
+mod decision;
+pub mod desk;
 pub mod extract;
 mod fault;
 pub mod headers;
+mod hit;
+mod journal;
 mod limiter;
 pub mod memory;
+mod metrics;
+pub mod policy;
 mod probe;
 mod redis;
+mod refused;
 mod report;
+pub mod slots;
+mod table;
+mod turns;
 mod verdict;
 
 pub use self::{
     admission::Admission,
     attempt::Attempt,
     backend::{Backend, RedisState},
-    bucket::{Bucket, MailScope, Quotas},
+    bucket::{Bucket, MailScope, PolicyId, Quotas},
     charge::Charge,
     client::{ClientIp, Prefixes},
-    limiter::Limiter,
+    hit::{Hit, Who},
+    limiter::{Limiter, Setup},
     redis::RedisAddress,
-    verdict::{Refusal, Verdict},
+    turns::{Turn, Turns},
+    verdict::{Because, Refusal, Verdict},
 };

@@ -2,17 +2,28 @@
 
 use std::time::Duration;
 
-use super::{Attempt, Charge, ClientIp};
+use super::{
+    Attempt, Charge, ClientIp,
+    policy::{Mode, Policy},
+};
 use crate::error::RetryAfter;
 
 /// Logs a refusal. The caller asks for it once per key and window.
-pub(super) fn refusal(charge: &Charge, wait: Duration, client: &ClientIp, route: &str, attempt: &Attempt) {
+pub(super) fn refusal(
+    charge: &Charge,
+    policy: &Policy,
+    wait: Duration,
+    client: &ClientIp,
+    route: &str,
+    attempt: &Attempt,
+) {
     let bucket = charge.bucket();
     tracing::warn!(
-        bucket = bucket.name(),
+        bucket = &*policy.name,
         network = client.network(),
         mailbox = charge.logged_mailbox().as_deref(),
         route,
+        shadow = (policy.mode == Mode::Shadow).then_some(true),
         wait = RetryAfter::from_wait(wait).seconds(),
         request_id = %attempt.request_id(),
         "{}",

@@ -60,6 +60,10 @@ pub enum Letter {
     LeaveCode { code: String },
     /// Tells the owner that the account is gone.
     AccountDeleted,
+    /// Asks a developer to confirm the mailbox, behind which the first API key waits.
+    PrimaSignup { link: String },
+    /// Tells a developer who signed up again that there is a key already. Carries no token.
+    PrimaKeyExists { portal: String },
 }
 
 /// From where a letter was asked for, so that its reader can tell an own request from a stranger's.
@@ -83,6 +87,8 @@ impl Letter {
     pub const UNDO_EMAIL_LIFETIME: Duration = Duration::from_hours(72);
     /// How long the code of a [`Letter::LeaveCode`] lives.
     pub const LEAVE_CODE_LIFETIME: Duration = Duration::from_mins(15);
+    /// How long the link of a [`Letter::PrimaSignup`] lives (surface 2.7).
+    pub const PRIMA_SIGNUP_LIFETIME: Duration = Duration::from_hours(24);
 
     /// The letter's name in the outbox, in the log and among the templates.
     pub const fn kind(&self) -> &'static str {
@@ -102,6 +108,8 @@ impl Letter {
             Self::EmailRestored { .. } => "email_restored",
             Self::LeaveCode { .. } => "leave_code",
             Self::AccountDeleted => "account_deleted",
+            Self::PrimaSignup { .. } => "prima_signup",
+            Self::PrimaKeyExists { .. } => "prima_key_exists",
         }
     }
 
@@ -115,7 +123,9 @@ impl Letter {
             | Self::ConfirmEmail { link }
             | Self::EmailChangeAsked { link, .. }
             | Self::EmailChanged { link, .. }
-            | Self::EmailRestored { link } => [Some(link), None],
+            | Self::EmailRestored { link }
+            | Self::PrimaSignup { link }
+            | Self::PrimaKeyExists { portal: link } => [Some(link), None],
             Self::AccountExists { sign_in, reset } => [Some(sign_in), Some(reset)],
             Self::PasswordChanged
             | Self::PasskeyAdded { .. }
@@ -141,7 +151,9 @@ impl Letter {
             | Self::PasswordChanged
             | Self::ConfirmEmail { .. }
             | Self::EmailRestored { .. }
-            | Self::AccountDeleted => [None, None],
+            | Self::AccountDeleted
+            | Self::PrimaSignup { .. }
+            | Self::PrimaKeyExists { .. } => [None, None],
         }
     }
 
@@ -155,12 +167,14 @@ impl Letter {
             Self::ConfirmEmail { .. } => Some(Self::CONFIRM_EMAIL_LIFETIME),
             Self::EmailChangeAsked { .. } | Self::EmailChanged { .. } => Some(Self::UNDO_EMAIL_LIFETIME),
             Self::LeaveCode { .. } => Some(Self::LEAVE_CODE_LIFETIME),
+            Self::PrimaSignup { .. } => Some(Self::PRIMA_SIGNUP_LIFETIME),
             Self::AccountExists { .. }
             | Self::PasswordChanged
             | Self::PasskeyAdded { .. }
             | Self::PasskeyRemoved { .. }
             | Self::NewDevice { .. }
-            | Self::AccountDeleted => None,
+            | Self::AccountDeleted
+            | Self::PrimaKeyExists { .. } => None,
         }
     }
 

@@ -27,4 +27,5 @@ pub use self::{
     post::{Post, Queued},
     report::{MailReport, MailState},
     settings::{MailSettings, Patience, Sender},
+    store::forget,
 };

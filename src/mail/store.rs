@@ -151,6 +151,6 @@ pub(super) async fn queued_for(db: &Database, email: &str) -> Result<Vec<Queued>
     )
 }
 
-pub(super) async fn forget(tx: &mut Tx, email: &str) -> Result<(), Fault> {
+pub async fn forget(tx: &mut Tx, email: &str) -> Result<(), Fault> {
     query!(in tx, execute, "DELETE FROM mail_outbox WHERE recipient = $1", email).map(|_| ())
 }

@@ -34,7 +34,7 @@ const LAYOUTS: [(&str, &str); 6] = [
 ];
 
 /// One line per [`Letter::kind`](super::Letter::kind).
-const LETTERS: [[(&str, &str); 6]; 15] = [
+const LETTERS: [[(&str, &str); 6]; 17] = [
     letter!("verify_email"),
     letter!("set_password"),
     letter!("reset_password"),
@@ -50,6 +50,8 @@ const LETTERS: [[(&str, &str); 6]; 15] = [
     letter!("email_restored"),
     letter!("leave_code"),
     letter!("account_deleted"),
+    letter!("prima_signup"),
+    letter!("prima_key_exists"),
 ];
 
 /// The templates, compiled.

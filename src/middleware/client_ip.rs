@@ -1,7 +1,13 @@
 //! Who the client is: the socket's peer, or what a trusted proxy says about it in `X-Forwarded-For`.
 //! It refuses every other forwarding header, and believes nobody who is not in `TRUSTED_PROXIES`.
 
-use std::net::IpAddr;
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 use http::{HeaderMap, HeaderName};
 use ipnet::{IpNet, Ipv4Net};
@@ -33,16 +39,51 @@ pub enum Peer {
 }
 
 /// The proxies whose word is taken, and how many of them stand in a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct TrustedProxies {
     networks: Vec<IpNet>,
     unix: bool,
     count: usize,
+    rejected: Rejected,
+}
+
+impl PartialEq for TrustedProxies {
+    /// Whether both trust the same; what they have seen does not matter.
+    fn eq(&self, other: &Self) -> bool {
+        (&self.networks, self.unix, self.count) == (&other.networks, other.unix, other.count)
+    }
+}
+
+impl Eq for TrustedProxies {}
+
+/// How many `X-Forwarded-For` headers were not believed, and why. Clones share the counts.
+#[derive(Clone, Debug, Default)]
+pub struct Rejected(Arc<[AtomicU64; 3]>);
+
+/// Why, in the order of the counts: from nobody trusted; longer than is looked at; not an address at its place.
+const REASONS: [&str; 3] = ["untrusted_peer", "too_long", "not_an_address"];
+
+impl Rejected {
+    fn note(&self, reason: usize) {
+        if let Some(count) = self.0.get(reason) {
+            count.fetch_add(1, Relaxed);
+        }
+    }
+
+    /// Each reason with its count.
+    pub fn counts(&self) -> Vec<(&'static str, u64)> {
+        REASONS.into_iter().zip(self.0.iter().map(|count| count.load(Relaxed))).collect()
+    }
 }
 
 impl Default for TrustedProxies {
     fn default() -> Self {
-        Self::parse(DEFAULT_PROXIES, DEFAULT_COUNT).unwrap_or(Self { networks: Vec::new(), unix: false, count: 0 })
+        Self::parse(DEFAULT_PROXIES, DEFAULT_COUNT).unwrap_or(Self {
+            networks: Vec::new(),
+            unix: false,
+            count: 0,
+            rejected: Rejected::default(),
+        })
     }
 }
 
@@ -52,7 +93,7 @@ impl TrustedProxies {
     /// # Errors
     /// A sentence for the operator, when an entry is none of these or trusts the whole internet.
     pub fn parse(list: &str, count: usize) -> Result<Self, String> {
-        let mut trusted = Self { networks: Vec::new(), unix: false, count };
+        let mut trusted = Self { networks: Vec::new(), unix: false, count, rejected: Rejected::default() };
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             if entry == "unix" {
                 trusted.unix = true;
@@ -81,10 +122,12 @@ impl TrustedProxies {
 
     /// The client of a request from `peer` with these headers.
     pub fn infer(&self, peer: &Peer, headers: &HeaderMap, prefixes: Prefixes) -> ClientIp {
-        if self.trusts(peer)
-            && let Some(address) = self.forwarded(headers)
-        {
-            return ClientIp::from_address(address, prefixes);
+        if self.trusts(peer) {
+            if let Some(address) = self.forwarded(headers) {
+                return ClientIp::from_address(address, prefixes);
+            }
+        } else if headers.contains_key(FORWARDED_FOR) {
+            self.rejected.note(0);
         }
         match *peer {
             Peer::Address(address) => ClientIp::from_address(address, prefixes),
@@ -110,11 +153,25 @@ impl TrustedProxies {
         if self.count == 0 {
             return None;
         }
-        let joined = join(headers)?;
+        let Some(joined) = join(headers) else {
+            if headers.contains_key(FORWARDED_FOR) {
+                self.rejected.note(1);
+            }
+            return None;
+        };
         let hops: Vec<&[u8]> = joined.split(|byte| *byte == b',').collect();
         let entry = hops.get(hops.len().saturating_sub(self.count))?;
         // The standard parser takes literals only: no port, bracket, zone, or leading zero in IPv4.
-        str::from_utf8(entry.trim_ascii()).ok()?.parse().ok()
+        let address = str::from_utf8(entry.trim_ascii()).ok().and_then(|text| text.parse().ok());
+        if address.is_none() {
+            self.rejected.note(2);
+        }
+        address
+    }
+
+    /// How many headers were not believed.
+    pub const fn rejected(&self) -> &Rejected {
+        &self.rejected
     }
 }
 

@@ -31,7 +31,7 @@ use self::{access_log::AccessLog, client_ip::Peer, cors::Cors, host::Hosts, volu
 use crate::{
     clock::Clock,
     error::{ApiError, ErrorCode},
-    limit::{self, Attempt, Limiter, Prefixes, Quotas},
+    limit::{self, Attempt, Limiter, Prefixes},
     secret::Entropy,
 };
 
@@ -41,7 +41,6 @@ pub struct Corridor {
     pub clock: Clock,
     pub entropy: Entropy,
     pub limiter: Limiter,
-    pub quotas: Quotas,
     pub proxies: client_ip::TrustedProxies,
     pub prefixes: Prefixes,
     pub cors: Cors,
@@ -68,13 +67,16 @@ impl Corridor {
         request.extensions_mut().insert(client.clone());
         request.extensions_mut().insert(attempt.clone());
         request.extensions_mut().insert(log.trail());
+        if self.limiter.policies().has_routes() {
+            request.extensions_mut().insert(self.limiter.clone());
+        }
         let span = tracing::info_span!("request", id = %id);
         let mut response = self.answer(router, request, &client, &attempt, &origin).instrument(span).await;
 
         let error = render::render(&mut response, id, self.clock.now(), gateway);
         let refused = error.as_ref().is_some_and(|error| error.code() == ErrorCode::RateLimited);
         let headers = response.headers_mut();
-        limit::headers::write(&attempt, &self.quotas, self.clock.now(), refused, headers);
+        limit::headers::write(&attempt, self.clock.now(), refused, headers);
         cors::dress(&origin, headers);
         security_headers::dress(self.strict_transport, headers);
         response_time::dress(log.elapsed(), headers);
@@ -102,8 +104,12 @@ impl Corridor {
         if !self.hosts.serves(&request) {
             return ApiError::new(ErrorCode::HostUnknown).into_response();
         }
+        if let Some(refusal) = self.limiter.shuts_out(client) {
+            return ApiError::from(refusal).into_response();
+        }
         // Over every path, known or not: a flood ends here.
-        if let Err(refusal) = self.volumetric.admit(&self.limiter, request.uri().path(), client, attempt).await {
+        let (path, headers) = (request.uri().path(), request.headers());
+        if let Err(refusal) = self.volumetric.admit(&self.limiter, path, headers, client, attempt).await {
             return refusal.into_response();
         }
         match panic::catching(router).oneshot(request).await {

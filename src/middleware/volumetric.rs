@@ -1,11 +1,18 @@
 //! The ceilings over `/api/*`, known paths and unknown ones. Sign-in paths are outside, so that no flood of anything
 //! else locks an office out of its own login; they carry buckets of their own.
 
+use http::HeaderMap;
+
 use super::host::is_health;
 use crate::{
     error::ApiError,
+    extract::ServiceKeys,
     limit::{Attempt, Charge, ClientIp, Limiter, Verdict},
 };
+
+/// The routes under the ceilings that sibling services call for each of their own requests. With a valid service key
+/// they are counted nowhere; without one they count like any other path.
+const SIBLING_ROUTES: [&str; 1] = ["/api/prima/v1/keys/introspect"];
 
 /// What is counted by whom it is from.
 #[derive(Clone, Debug)]
@@ -13,6 +20,7 @@ pub struct Volumetric {
     pub enabled: bool,
     /// Prefixes with a second, stricter ceiling.
     pub public_prefixes: Vec<String>,
+    pub siblings: ServiceKeys,
 }
 
 impl Volumetric {
@@ -20,20 +28,35 @@ impl Volumetric {
         &self,
         limiter: &Limiter,
         path: &str,
+        headers: &HeaderMap,
         client: &ClientIp,
         attempt: &Attempt,
     ) -> Result<(), ApiError> {
-        if !self.enabled || !is_counted(path) {
+        let charges = self.charges(path, client);
+        if charges.is_empty() {
             return Ok(());
+        }
+        if SIBLING_ROUTES.contains(&path) && self.siblings.admit(headers) {
+            return Ok(());
+        }
+        match limiter.decide(&charges, client, "/api/*", attempt).await {
+            Verdict::Admitted => Ok(()),
+            Verdict::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
+impl Volumetric {
+    /// What a request to this path spends.
+    pub fn charges(&self, path: &str, client: &ClientIp) -> Vec<Charge> {
+        if !self.enabled || !is_counted(path) {
+            return Vec::new();
         }
         let mut charges = vec![Charge::ip(client)];
         if self.public_prefixes.iter().any(|prefix| is_under(path, prefix)) {
             charges.push(Charge::public_ip(client));
         }
-        match limiter.decide(&charges, client, "/api/*", attempt).await {
-            Verdict::Admitted => Ok(()),
-            Verdict::Refused(refusal) => Err(ApiError::flooded(refusal.retry_after())),
-        }
+        charges
     }
 }
 

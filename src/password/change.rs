@@ -74,11 +74,11 @@ impl Passwords {
         if latest.is_none_or(|account| account.password_hash.as_deref() != Some(stored)) {
             return Err(Refusal::WrongPassword);
         }
-        if self.hashing.check(current.as_str(), Some(stored)).await? == Check::Wrong {
+        if self.hashing.on_behalf_of(client).check(current, Some(stored)).await? == Check::Wrong {
             let event = self.change_event(caller, client).refused("wrong password");
             return self.refuse(Refusal::WrongPassword, &event).await;
         }
-        let hash = self.hash_of_new(current, new, &caller.account).await?;
+        let hash = self.hash_of_new(current, new, &caller.account, client).await?;
         retrying(async || {
             let mut tx = self.db.begin().await?;
             // Of parallel changes the first wins: for the others the password they proved is no longer the current one.
@@ -108,13 +108,18 @@ impl Passwords {
         current: &CurrentPassword,
         new: &NewPassword,
         account: &Account,
+        client: &ClientIp,
     ) -> Result<String, Refusal> {
         let email = Email::parse(&account.email).map_err(ApiError::internal)?;
-        let mut reasons = policy::reasons(new.as_str(), &email);
+        let mut reasons = self.policy.reasons(new.as_str(), &email).await;
         if new.as_str() == current.as_str() {
             reasons.push(policy::Reason::Unchanged);
         }
-        if reasons.is_empty() { Ok(self.hashing.hash(new.as_str()).await?) } else { Err(Refusal::Weak(reasons)) }
+        if reasons.is_empty() {
+            Ok(self.hashing.on_behalf_of(client).hash(new.as_str()).await?)
+        } else {
+            Err(Refusal::Weak(reasons))
+        }
     }
 
     fn change_event<'a>(&self, caller: &Proven, client: &'a ClientIp) -> Event<'a> {

@@ -1,6 +1,7 @@
 //! Passwords, from registration to reset. Unknown and wrong take the same path and the same time, and an answer never
 //! tells whether an address is known.
 
+pub mod breach;
 pub mod change;
 pub mod field;
 pub mod forgot;
@@ -14,6 +15,8 @@ pub mod routes;
 pub mod set;
 pub mod verify_email;
 
+use std::fmt;
+
 use crate::{
     account::{Account, Email, Locale},
     clock::Clock,
@@ -26,10 +29,10 @@ use crate::{
     ticket::{Purpose, Tickets},
 };
 
-pub use self::hashing::Hashing;
+pub use self::{breach::BreachList, hashing::Hashing, policy::Policy};
 
 /// What the use cases of this room need.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Passwords {
     pub db: Database,
     pub clock: Clock,
@@ -39,10 +42,19 @@ pub struct Passwords {
     pub hashing: Hashing,
     pub turns: change::Turns,
     pub sessions: Sessions,
+    pub policy: Policy,
+    /// Leads an address to the account whose hash an unknown one is compared with.
+    pub neighbour_key: [u8; 32],
     /// Where mailed links lead.
     pub frontend: PublicUrl,
     /// Whether strangers may register.
     pub registration_open: bool,
+}
+
+impl fmt::Debug for Passwords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passwords")
+    }
 }
 
 /// Why a use case of this room says no.
@@ -116,6 +128,8 @@ impl Passwords {
 /// The page of the front end that redeems a ticket.
 const fn page(purpose: Purpose) -> &'static str {
     match purpose {
+        // A developer's link leads to the portal, which this room does not know.
+        Purpose::PrimaSignup => "/developers",
         Purpose::VerifyEmail => "/verify-email",
         Purpose::SetPassword => "/set-password",
         Purpose::PasswordReset => "/reset-password",

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use super::BreachList;
 use crate::account::Email;
 
 /// Common passwords of at least eight characters, lower case, sorted. Source and licence: `NOTICE`.
@@ -26,15 +27,34 @@ impl Reason {
     }
 }
 
-/// Every reason against a password, the comparison with the current one aside.
-pub fn reasons(password: &str, email: &Email) -> Vec<Reason> {
-    let folded = password.to_lowercase();
-    let mut reasons = Vec::new();
-    if COMMON.binary_search(&folded.as_str()).is_ok() {
-        reasons.push(Reason::Common);
+/// The policy of this service.
+#[derive(Clone, Debug, Default)]
+pub struct Policy {
+    /// Passwords that were found in breaches, when the operator keeps the list.
+    pub breached: Option<BreachList>,
+}
+
+impl Policy {
+    /// Every reason against a password, the comparison with the current one aside. A breached password is a common one:
+    /// the catalogue knows no finer word, and a person can do nothing different about it.
+    pub async fn reasons(&self, password: &str, email: &Email) -> Vec<Reason> {
+        let folded = password.to_lowercase();
+        let mut reasons = Vec::new();
+        if COMMON.binary_search(&folded.as_str()).is_ok() || self.is_breached(password).await {
+            reasons.push(Reason::Common);
+        }
+        if folded == email.as_str() || folded == email.local() {
+            reasons.push(Reason::ContainsEmail);
+        }
+        reasons
     }
-    if folded == email.as_str() || folded == email.local() {
-        reasons.push(Reason::ContainsEmail);
+
+    /// A list that cannot be read any more refuses nobody: the rest of the policy still holds, and the log tells.
+    async fn is_breached(&self, password: &str) -> bool {
+        let Some(list) = &self.breached else { return false };
+        list.holds(password).await.unwrap_or_else(|error| {
+            tracing::error!(cause = %error, "PASSWORD_BREACH_FILE cannot be read");
+            false
+        })
     }
-    reasons
 }

@@ -1,6 +1,6 @@
 //! Registering. One answer for a new, an unverified and a known address; the difference is in the mail.
 
-use super::{Passwords, Refusal, field::NewPassword, policy};
+use super::{Passwords, Refusal, field::NewPassword};
 use crate::{
     account::{self, Email, FullName, Locale, NewAccount, WorkspaceName},
     audit::{self, Act, Event},
@@ -36,11 +36,11 @@ impl Passwords {
         if !self.registration_open {
             return Err(Refusal::RegistrationClosed);
         }
-        let reasons = policy::reasons(wanted.password.as_str(), &wanted.email);
+        let reasons = self.policy.reasons(wanted.password.as_str(), &wanted.email).await;
         if !reasons.is_empty() {
             return Err(Refusal::Weak(reasons));
         }
-        let hash = self.hashing.hash(wanted.password.as_str()).await?;
+        let hash = self.hashing.on_behalf_of(client).hash(wanted.password.as_str()).await?;
         retrying(|| self.write_registration(wanted, &hash, client)).await?;
         self.post.wake();
         Ok(())

@@ -20,7 +20,7 @@ impl Passwords {
     /// A bad link, a weak password, a busy or absent part.
     pub async fn reset(&self, token: &Plain, password: &NewPassword, client: &ClientIp) -> Result<(), Refusal> {
         let account = self.owner_of(token, Purpose::PasswordReset).await?;
-        let hash = self.acceptable(password, &account).await?;
+        let hash = self.acceptable(password, &account, client).await?;
         retrying(|| self.replace(token, &hash, client)).await?;
         self.post.wake();
         Ok(())
@@ -50,14 +50,20 @@ impl Passwords {
     }
 
     /// The hash of a new password, when the policy admits it for this account.
-    pub(super) async fn acceptable(&self, password: &NewPassword, account: &Account) -> Result<String, Refusal> {
+    pub(super) async fn acceptable(
+        &self,
+        password: &NewPassword,
+        account: &Account,
+        client: &ClientIp,
+    ) -> Result<String, Refusal> {
+        let hashing = self.hashing.on_behalf_of(client);
         let email = Email::parse(&account.email).map_err(ApiError::internal)?;
-        let mut reasons = policy::reasons(password.as_str(), &email);
+        let mut reasons = self.policy.reasons(password.as_str(), &email).await;
         if let Some(stored) = &account.password_hash
-            && self.hashing.check(password.as_str(), Some(stored)).await? != Check::Wrong
+            && hashing.check(password.as_str(), Some(stored)).await? != Check::Wrong
         {
             reasons.push(policy::Reason::Unchanged);
         }
-        if reasons.is_empty() { Ok(self.hashing.hash(password.as_str()).await?) } else { Err(Refusal::Weak(reasons)) }
+        if reasons.is_empty() { Ok(hashing.hash(password.as_str()).await?) } else { Err(Refusal::Weak(reasons)) }
     }
 }

@@ -14,7 +14,7 @@ use crate::{
         extract::{Addressed, Limited, Mailbox, PerPath, Scope},
     },
     session::{
-        CurrentSession, TokenResponse, Visitor,
+        CurrentSession, LimitedSignIn, TokenResponse, Visitor,
         routes::{Message, PresentedToken},
     },
 };
@@ -90,11 +90,17 @@ impl FromFields for Credentials {
     }
 }
 
+impl Addressed for Credentials {
+    fn mailbox(&self) -> &str {
+        self.email.as_str()
+    }
+}
+
 /// `POST /api/auth/login`
 pub(crate) async fn login(
     State(passwords): State<Passwords>,
     visitor: Visitor,
-    Limited(_, credentials): Limited<PerPath, Credentials>,
+    LimitedSignIn(_, credentials): LimitedSignIn<Credentials>,
 ) -> Result<TokenResponse, ApiError> {
     let opened = passwords.login(&credentials, &visitor).await?;
     Ok(TokenResponse::new(&passwords.sessions, &opened))

@@ -25,7 +25,7 @@ impl Passwords {
     ) -> Result<Opened, Refusal> {
         let account = self.owner_of(token, Purpose::SetPassword).await?;
         check_open(&account)?;
-        let hash = self.acceptable(password, &account).await?;
+        let hash = self.acceptable(password, &account, &visitor.client).await?;
         retrying(|| self.write_first(token, &hash, name, visitor)).await
     }
 

@@ -15,7 +15,7 @@ use crate::{
     error::{ApiError, ErrorCode},
     extract::{Field, Fields, FromFields, Problem, field, json::JsonBody},
     limit::{MailScope, extract::Scope},
-    session::{CurrentSession, OwnMailbox, Sessions, Visitor, routes::Message},
+    session::{CurrentSession, KnownCaller, OwnMailbox, Sessions, Visitor, routes::Message},
 };
 
 #[derive(Debug, Serialize)]
@@ -23,16 +23,19 @@ struct Me {
     #[serde(flatten)]
     user: User,
     workspace: Option<Workspace>,
+    /// What the caller showed: `session` or `api_key`.
+    auth_method: &'static str,
 }
 
 /// `GET /api/auth/me`
 pub(crate) async fn me(
     State(profiles): State<Profiles>,
-    CurrentSession(caller): CurrentSession,
+    caller: KnownCaller,
     AskedWorkspace(asked): AskedWorkspace,
 ) -> Result<impl IntoResponse, ApiError> {
     let workspace = profiles.workspace(&caller.account, asked, caller.workspace_id).await?;
-    Ok(([(header::CACHE_CONTROL, "no-store")], Json(Me { user: caller.account.view(), workspace })))
+    let me = Me { user: caller.account.view(), workspace, auth_method: caller.by.name() };
+    Ok(([(header::CACHE_CONTROL, "no-store")], Json(me)))
 }
 
 impl FromFields for ProfileChange {

@@ -32,7 +32,12 @@ impl Devices {
 
     /// Whether the browser with this mark has signed in to the account with this address before.
     pub fn knows(&self, mark: &Plain, email: &str) -> bool {
-        let Some((id, seals)) = parse(mark) else { return false };
+        self.recognise(mark, email).is_some()
+    }
+
+    /// The id of the browser with this mark, when it has signed in to the account with this address before.
+    pub fn recognise<'a>(&self, mark: &'a Plain, email: &str) -> Option<&'a str> {
+        let (id, seals) = parse(mark)?;
         let fingerprint = fingerprint(email);
         // Every seal is compared with every key, so that the time does not tell which one fitted.
         let keys = [Some(&self.current), self.previous.as_ref()];
@@ -43,7 +48,7 @@ impl Devices {
                 known |= equal(seal.as_bytes(), expected.as_bytes());
             }
         }
-        known
+        known.then_some(id)
     }
 
     /// The mark for a browser that has just signed in: the one it had, with this account in front, or a new one.

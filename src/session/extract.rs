@@ -5,15 +5,21 @@ use std::time::Duration;
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use http::{header, request::Parts};
+use serde_json::Value;
 use uuid::Uuid;
 
-use super::{Proven, Sessions, Visitor, cookie, store, token::TokenError};
+use super::{Keys, Proven, Sessions, Visitor, cookie, store, token::TokenError};
 use crate::{
+    account::{Account, Email},
     error::{ApiError, ErrorCode},
-    extract::{Describe, FromFields, Rule, bearer::bearer, json},
+    extract::{
+        Describe, FromFields, Rule,
+        bearer::bearer,
+        json::{self, Decoded},
+    },
     limit::{
-        Admission, Bucket, ClientIp, Limiter,
-        extract::{Addressed, Mailbox, Scope, Visit},
+        Admission, Bucket, ClientIp, Limiter, Who,
+        extract::{Addressed, Mailbox, PerPath, RoutePolicies, Scope, Visit},
     },
     store::Timestamp,
 };
@@ -51,6 +57,10 @@ where
         }
         if last_seen_at + SEEN_EVERY <= now {
             note_seen(&sessions, claims.sid, now).await;
+        }
+        if let Some(policies) = RoutePolicies::of(&parts.extensions, &parts.method) {
+            let user = account.id.to_string();
+            policies.charge(Who { user: Some(&user), ..Who::default() }, false).await?;
         }
         Ok(Self(Proven { session_id: claims.sid, workspace_id: claims.wid, account }))
     }
@@ -142,6 +152,64 @@ where
     Ok((caller, visit, body))
 }
 
+/// What a caller showed to be known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AuthMethod {
+    Session,
+    ApiKey,
+}
+
+impl AuthMethod {
+    /// The name on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::ApiKey => "api_key",
+        }
+    }
+}
+
+/// A caller who is known by a session or by a key. Only routes that tell people about themselves take it; whatever
+/// changes something demands [`CurrentSession`].
+#[derive(Clone, Debug)]
+pub struct KnownCaller {
+    pub account: Account,
+    pub workspace_id: Option<Uuid>,
+    pub by: AuthMethod,
+}
+
+impl<S> FromRequestParts<S> for KnownCaller
+where
+    S: Send + Sync,
+    Sessions: FromRef<S>,
+    Keys: FromRef<S>,
+{
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let keys = Keys::from_ref(state);
+        let key = bearer(&parts.headers).filter(|token| keys.ring().recognises(token));
+        let Some(key) = key else {
+            let CurrentSession(proven) = CurrentSession::from_request_parts(parts, state).await?;
+            let Proven { account, workspace_id, .. } = proven;
+            return Ok(Self { account, workspace_id, by: AuthMethod::Session });
+        };
+        // Mistyped, unknown, revoked and expired are one answer.
+        let invalid = || ApiError::new(ErrorCode::AccessTokenInvalid).with_challenge();
+        let holder = keys.ring().holder(key).await?.ok_or_else(invalid)?;
+        if !holder.account.is_active {
+            return Err(ApiError::new(ErrorCode::AccountDisabled));
+        }
+        Ok(Self { account: holder.account, workspace_id: Some(holder.workspace_id), by: AuthMethod::ApiKey })
+    }
+}
+
+impl Describe for KnownCaller {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::Bearer);
+    }
+}
+
 impl<S: Sync> FromRequestParts<S> for Visitor {
     type Rejection = ApiError;
 
@@ -156,4 +224,43 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
 
 impl Describe for Visitor {
     fn describe(_rules: &mut Vec<Rule>) {}
+}
+
+/// The body of a sign-in, and the proof that it was charged for. A browser that the account knows is not shut out by what
+/// strangers spent; its mark is checked without a look into the database.
+#[derive(Debug)]
+pub struct LimitedSignIn<T>(pub Admission<PerPath>, pub T);
+
+impl<S, T> FromRequest<S> for LimitedSignIn<T>
+where
+    S: Send + Sync,
+    Limiter: FromRef<S>,
+    Sessions: FromRef<S>,
+    T: FromFields + Addressed,
+{
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let (limiter, sessions) = (Limiter::from_ref(state), Sessions::from_ref(state));
+        let visit = Visit::of(&request)?;
+        let mark = cookie::presented_device(request.headers());
+        let decoded = json::decode(request).await?;
+        let named = mailbox(&decoded);
+        let known = mark.as_ref().zip(named.as_ref());
+        let device = known.and_then(|(mark, email)| sessions.devices.recognise(mark, email.as_str()));
+        let (admission, body) = visit.admit_sign_in(&limiter, decoded, device).await?;
+        Ok(Self(admission, body))
+    }
+}
+
+impl<T> Describe for LimitedSignIn<T> {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.extend([Rule::Body, Rule::Bucket(Bucket::Auth)]);
+    }
+}
+
+/// The address that a body names, before its fields are judged.
+fn mailbox(decoded: &Decoded) -> Option<Email> {
+    let Decoded::Json(Value::Object(fields)) = decoded else { return None };
+    fields.get("email")?.as_str().and_then(|text| Email::parse(text).ok())
 }

@@ -4,6 +4,8 @@
 pub mod cookie;
 pub mod device;
 pub mod extract;
+mod key;
+pub mod key_ring;
 mod open;
 pub mod overview;
 mod prove;
@@ -23,11 +25,13 @@ use uuid::Uuid;
 
 pub use self::{
     device::Devices,
-    extract::{CurrentSession, LimitedSession, OwnMailbox},
+    extract::{CurrentSession, KnownCaller, LimitedSession, LimitedSignIn, OwnMailbox},
+    key::{KeySet, PrivateKey, TokenKeys},
+    key_ring::{KeyHolder, KeyRing, Keys},
     open::{Opened, Visitor},
     refresh::RefreshError,
     routes::TokenResponse,
-    store::sweep,
+    store::{revoke_all, sweep},
     token::Signer,
     ws_ticket::SocketTickets,
 };
@@ -124,6 +128,11 @@ impl Sessions {
     /// What a session must satisfy at `now` to be alive.
     fn alive_at(&self, now: Timestamp) -> store::Alive {
         store::Alive { now, opened_after: now - self.lifetimes.absolute }
+    }
+
+    /// The keys by which others may check access tokens.
+    pub fn public_keys(&self) -> &KeySet {
+        self.signer.public()
     }
 }
 

@@ -194,3 +194,12 @@ fn refusal(error: RefreshError) -> ApiError {
         RefreshError::Store(fault) => fault.into(),
     }
 }
+
+/// How long others may keep the public keys. A new key is published and used at the same moment, so a reader that meets
+/// an unknown key id should ask again.
+const PUBLIC_KEYS_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
+
+/// `GET /.well-known/jwks.json`
+pub(crate) async fn public_keys(State(sessions): State<Sessions>) -> impl IntoResponse {
+    ([(header::CACHE_CONTROL, PUBLIC_KEYS_KEPT)], Json(sessions.public_keys().clone()))
+}

@@ -205,7 +205,11 @@ pub(super) async fn revoke(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<(), 
         .map(|_| ())
 }
 
-pub(super) async fn revoke_all(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), Fault> {
+/// Ends every session of a person.
+///
+/// # Errors
+/// A fault of the database.
+pub async fn revoke_all(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), Fault> {
     query!(in tx, execute, "UPDATE sessions SET revoked_at = $2 WHERE user_id = $1 AND revoked_at IS NULL", user, now)
         .map(|_| ())
 }

@@ -6,11 +6,11 @@ use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, deco
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-use super::signature;
-use crate::{
-    clock::Timestamp,
-    secret::{self, SecretKey},
+use super::{
+    key::{self, KeySet, TokenKeys},
+    signature,
 };
+use crate::clock::Timestamp;
 
 /// How far another machine's clock may differ.
 const LEEWAY: Duration = Duration::from_mins(1);
@@ -47,27 +47,50 @@ pub enum TokenError {
 /// Signs with the current key and accepts the previous one too, so that keys rotate without signing anybody out.
 pub struct Signer {
     issuer: String,
+    /// The one algorithm that signs and the one that is accepted.
+    algorithm: Algorithm,
     key_id: String,
     signing: EncodingKey,
     accepted: Vec<(String, DecodingKey)>,
+    public: KeySet,
 }
 
 impl Signer {
-    /// A signer for the keys derived from the operator's secrets.
+    /// A signer with the keys that the operator chose.
     ///
     /// # Errors
     /// When the library refuses a key.
-    pub fn new(issuer: String, current: &SecretKey, previous: Option<&SecretKey>) -> Result<Self, String> {
+    pub fn new(issuer: String, keys: &TokenKeys) -> Result<Self, String> {
         signature::install();
-        let refused = |error: jsonwebtoken::errors::Error| error.to_string();
-        let mut accepted = Vec::new();
-        for key in [Some(current), previous].into_iter().flatten() {
-            let bytes = key.derive("access token");
-            accepted.push((key_id(&bytes), DecodingKey::from_secret(&bytes).map_err(refused)?));
+        let public = keys.public();
+        match keys {
+            TokenKeys::Shared { current, previous } => {
+                let refused = |error: jsonwebtoken::errors::Error| error.to_string();
+                let mut accepted = Vec::new();
+                for secret in [Some(current), previous.as_ref()].into_iter().flatten() {
+                    let bytes = key::shared(secret);
+                    accepted.push((key::shared_id(&bytes), DecodingKey::from_secret(&bytes).map_err(refused)?));
+                }
+                let bytes = key::shared(current);
+                let signing = EncodingKey::from_secret(&bytes).map_err(refused)?;
+                let key_id = key::shared_id(&bytes);
+                Ok(Self { issuer, algorithm: Algorithm::HS256, key_id, signing, accepted, public })
+            }
+            TokenKeys::Pair { current, previous } => {
+                let accepted = [Some(current), previous.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .map(|pair| (pair.id(), DecodingKey::from_ed_der(pair.public())))
+                    .collect();
+                let signing = EncodingKey::from_ed_der(current.pkcs8());
+                Ok(Self { issuer, algorithm: Algorithm::EdDSA, key_id: current.id(), signing, accepted, public })
+            }
         }
-        let bytes = current.derive("access token");
-        let signing = EncodingKey::from_secret(&bytes).map_err(refused)?;
-        Ok(Self { issuer, key_id: key_id(&bytes), signing, accepted })
+    }
+
+    /// The keys by which others may check tokens.
+    pub const fn public(&self) -> &KeySet {
+        &self.public
     }
 
     /// Signs a token for a session.
@@ -95,7 +118,7 @@ impl Signer {
             jti,
             nbf: None,
         };
-        let header = Header { kid: Some(self.key_id.clone()), ..Header::new(Algorithm::HS256) };
+        let header = Header { kid: Some(self.key_id.clone()), ..Header::new(self.algorithm) };
         encode(&header, &claims, &self.signing).map_err(|error| error.to_string())
     }
 
@@ -108,7 +131,7 @@ impl Signer {
         let header = decode_header(token).map_err(invalid)?;
         let kid = header.kid.ok_or(TokenError::Invalid)?;
         let (_, key) = self.accepted.iter().find(|(id, _)| *id == kid).ok_or(TokenError::Invalid)?;
-        let mut rules = Validation::new(Algorithm::HS256);
+        let mut rules = Validation::new(self.algorithm);
         rules.set_audience(&[AUDIENCE]);
         rules.set_issuer(&[&self.issuer]);
         rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
@@ -130,9 +153,4 @@ impl fmt::Debug for Signer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signer({})", self.key_id)
     }
-}
-
-/// A name for a key that says nothing about it.
-fn key_id(key: &[u8; 32]) -> String {
-    secret::short_hex(&secret::tag(key, &[b"key id"]))
 }

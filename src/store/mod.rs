@@ -1,6 +1,7 @@
 //! The database: PostgreSQL or SQLite, from one SQL text. Rooms write their statements with the `query!` macro in
 //! their own `store.rs`; nothing outside this module knows which database is open, and nothing builds SQL from strings.
 
+mod bulk;
 mod fault;
 mod migrate;
 mod postgres;
@@ -10,10 +11,13 @@ mod timestamp;
 
 use std::{fmt, future::Future, time::Duration};
 
-pub use sqlx::FromRow;
+pub use sqlx::{FromRow, types::Json};
 
 pub use self::fault::Fault;
-pub(crate) use self::query::{bounded, query};
+pub(crate) use self::{
+    bulk::insert_many,
+    query::{bounded, query},
+};
 pub use crate::clock::Timestamp;
 
 /// How often a statement that lost a race (serialisation failure, deadlock) is tried in all.

@@ -17,8 +17,8 @@ use crate::{
 pub use self::{
     code::Code,
     store::{
-        Claimed, Live, Pending, claim, claim_sign_in, claim_whole, delete_all, delete_every, delete_mailed_to,
-        delete_others, find_live, find_used, pending_of, sweep,
+        Claimed, Live, Pending, claim, claim_sign_in, claim_unowned, claim_whole, delete_all, delete_every,
+        delete_mailed_to, delete_others, find_live, find_used, pending_of, sweep,
     },
 };
 
@@ -31,7 +31,13 @@ const UNDO: Duration = Duration::from_hours(72);
 
 /// Mailed tickets of one purpose that one person may hold at once. While so many live, a request mails nothing:
 /// those in the mailbox work, and a stranger cannot fill it.
-const LIVE_MAILED_LIMIT: i64 = 5;
+pub const LIVE_MAILED_LIMIT: i64 = 5;
+
+/// The purpose in the database of a ticket that nothing accepts.
+const DECOY: &str = "decoy";
+
+/// How long the link of an invitation lives: somebody who did not ask for it may be on holiday (surface 2.7).
+pub const INVITATION_LIFETIME: Duration = Duration::from_hours(7 * 24);
 
 /// What a ticket is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +52,7 @@ pub enum Purpose {
     WsTicket,
     ConfirmEmail,
     UndoEmail,
+    PrimaSignup,
 }
 
 impl Purpose {
@@ -62,13 +69,14 @@ impl Purpose {
             Self::WsTicket => "ws_ticket",
             Self::ConfirmEmail => "confirm_email",
             Self::UndoEmail => "undo_email",
+            Self::PrimaSignup => "prima_signup",
         }
     }
 
     /// How long a ticket lives.
     pub const fn lifetime(self) -> Duration {
         match self {
-            Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail => DAY,
+            Self::VerifyEmail | Self::SetPassword | Self::ConfirmEmail | Self::PrimaSignup => DAY,
             Self::UndoEmail => UNDO,
             Self::PasswordReset => HOUR,
             Self::MagicLink => Duration::from_mins(15),
@@ -116,6 +124,20 @@ impl Tickets {
     /// # Errors
     /// A fault of the database.
     pub async fn issue_mailed(&self, tx: &mut Tx, purpose: Purpose, user: Option<Uuid>) -> Result<Issued, Fault> {
+        self.issue_mailed_for(tx, purpose, user, purpose.lifetime()).await
+    }
+
+    /// Issues a mailed ticket that lives as long as its letter says.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_mailed_for(
+        &self,
+        tx: &mut Tx,
+        purpose: Purpose,
+        user: Option<Uuid>,
+        lifetime: Duration,
+    ) -> Result<Issued, Fault> {
         let now = self.clock.now();
         let secret = Plain::mint(&self.entropy);
         // An id that nobody has, where there is no user: the same statements run.
@@ -123,15 +145,21 @@ impl Tickets {
         let held = store::count_live_locked(tx, asked, purpose, now).await?;
         let live = user.is_some() && held < LIVE_MAILED_LIMIT;
         let owner = user.filter(|_| live);
-        store::insert(
-            tx,
-            &secret.hash(),
-            if live { purpose.name() } else { "decoy" },
-            owner,
-            now,
-            now + purpose.lifetime(),
-        )
-        .await?;
+        store::insert(tx, &secret.hash(), if live { purpose.name() } else { DECOY }, owner, now, now + lifetime)
+            .await?;
+        Ok(Issued { secret, live })
+    }
+
+    /// Issues a ticket that belongs to no account yet; the caller keeps what it stands for under its hash. One that is
+    /// not `live` is a decoy, written by the same statement.
+    ///
+    /// # Errors
+    /// A fault of the database.
+    pub async fn issue_unowned(&self, tx: &mut Tx, purpose: Purpose, live: bool) -> Result<Issued, Fault> {
+        let now = self.clock.now();
+        let secret = Plain::mint(&self.entropy);
+        let name = if live { purpose.name() } else { DECOY };
+        store::insert(tx, &secret.hash(), name, None, now, now + purpose.lifetime()).await?;
         Ok(Issued { secret, live })
     }
 
@@ -158,7 +186,7 @@ impl Tickets {
             + store::count_mailed_to(tx, mailbox, purpose, now).await?;
         let live = holder != Holder::Nobody && held < LIVE_MAILED_LIMIT;
         let new = store::New {
-            purpose: if live { purpose.name() } else { "decoy" },
+            purpose: if live { purpose.name() } else { DECOY },
             user: user.filter(|_| live),
             mailbox: (live && holder == Holder::Newcomer).then_some(mailbox),
             particulars: Some(particulars),

@@ -185,6 +185,20 @@ pub async fn claim_sign_in(tx: &mut Tx, hash: &Hashed, now: Timestamp) -> Result
     )
 }
 
+/// Claims a ticket that belongs to no account. Whether this attempt was the one that got it.
+pub async fn claim_unowned(tx: &mut Tx, hash: &Hashed, purpose: Purpose, now: Timestamp) -> Result<bool, Fault> {
+    query!(
+        in tx,
+        execute,
+        "UPDATE tickets SET used_at = $3
+         WHERE hash = $1 AND purpose = $2 AND used_at IS NULL AND expires_at > $3",
+        hash.as_bytes(),
+        purpose.name(),
+        now
+    )
+    .map(|rows| rows == 1)
+}
+
 /// Looks at a live ticket without claiming it, for checks that must not consume it.
 pub async fn find_live(db: &Database, hash: &Hashed, purpose: Purpose, now: Timestamp) -> Result<Option<Live>, Fault> {
     query!(

@@ -33,6 +33,8 @@ const KNOWN_IN: [(&[&str], &[&str]); 12] = [
             "oidc/wire.rs",
             // Renders the budget's header fields, which are the limiter's own contract.
             "limit/headers.rs",
+            // Holds a slot until the last byte of a body.
+            "limit/slots/held.rs",
         ],
     ),
     (&["sqlx"], &["store/", "/store.rs"]),
@@ -62,6 +64,7 @@ const STOREYS: [&[&str]; 8] = [
         "health",
         "password",
         "address",
+        "people",
         "profile",
         "magic_link",
         "passkey",
@@ -80,7 +83,7 @@ const STOREYS: [&[&str]; 8] = [
 ];
 
 /// Rooms that use other rooms, and cellars that use what stands beside or above them, each with its reason.
-const NEIGHBOURS: [(&str, &str); 16] = [
+const NEIGHBOURS: [(&str, &str); 19] = [
     // Rooms whose use cases end in a session of an account.
     ("password", "session account"),
     ("magic_link", "session account"),
@@ -90,6 +93,8 @@ const NEIGHBOURS: [(&str, &str); 16] = [
     ("developer", "session account"),
     ("profile", "session account"),
     ("address", "session account"),
+    // Who disables an account ends its sessions.
+    ("people", "session account"),
     ("session", "account"),
     // A body's fault is an error of the house, and an error shows faults of a body.
     ("extract", "error"),
@@ -99,13 +104,16 @@ const NEIGHBOURS: [(&str, &str); 16] = [
     ("audit", "limit::ClientIp"),
     // One wait, two renderings: the header and the limiter's log line say the same seconds.
     ("limit", "error::RetryAfter"),
+    // A refusal is one error of the house wherever it is met.
+    ("limit/verdict.rs", "error"),
+    ("limit/slots/mod.rs", "error"),
     // Ground that stands on ground: a public address carries a secret in its link, logs start from variables.
     ("public_url", "secret"),
     ("telemetry", "config::Variables"),
     // The settings are filled into the types of the parts that they set.
     (
         "config",
-        "extract::ServiceKeys limit mail middleware::client_ip oidc passkey public_url secret session::Lifetimes",
+        "developer extract::ServiceKeys limit mail middleware::client_ip oidc passkey password public_url secret session",
     ),
 ];
 

@@ -14,6 +14,8 @@ mod cli_login;
 #[cfg(test)]
 mod config;
 #[cfg(test)]
+mod developer;
+#[cfg(test)]
 mod extract;
 #[cfg(test)]
 mod health;
@@ -33,6 +35,8 @@ mod oidc;
 mod passkey;
 #[cfg(test)]
 mod password;
+#[cfg(test)]
+mod people;
 #[cfg(test)]
 mod profile;
 #[cfg(test)]

@@ -24,7 +24,7 @@ async fn the_listener_serves_what_the_house_answers() {
     let head = only(server.send(format!("HEAD /health HTTP/1.1\r\nHost: x\r\n{END}")).await);
     assert_eq!((head.is(200).body.len(), head.header("content-length")), (0, Some("20")));
     let head = only(server.send(format!("HEAD /api/auth/me HTTP/1.1\r\nHost: x\r\n{END}")).await);
-    assert_eq!((head.is(405).body.len(), head.header("allow")), (0, Some("GET, PATCH")));
+    assert_eq!((head.is(405).body.len(), head.header("allow")), (0, Some("GET, PATCH, DELETE")));
 }
 
 #[tokio::test]

@@ -21,6 +21,8 @@ fn every_key_is_spelt_as_the_contract_spells_it() {
         (Charge::auth_email(MailScope::Registration, "a@b.ch"), "rate_limit:auth_email:registration:a@b.ch"),
         (Charge::auth_email(MailScope::ChangeEmail, "a@b.ch"), "rate_limit:auth_email:change-email:a@b.ch"),
         (Charge::auth_email(MailScope::Leave, "a@b.ch"), "rate_limit:auth_email:leave:a@b.ch"),
+        (Charge::account("a@b.ch"), "rate_limit:account:a@b.ch"),
+        (Charge::device("d1"), "rate_limit:device:d1"),
     ];
     for (charge, key) in &expected {
         assert_eq!(charge.key(), *key);
@@ -47,6 +49,8 @@ fn quotas_and_windows_are_the_contracts() {
     assert_eq!(of(Bucket::AuthEmail(MailScope::Leave)), ("auth-email", 10, 60));
     assert_eq!(of(Bucket::SignupIp), ("signup-ip", 5, 3600));
     assert_eq!(of(Bucket::SignupEmail), ("signup-email", 3, 3600));
+    assert_eq!(of(Bucket::Account), ("account", 100, 3600));
+    assert_eq!(of(Bucket::Device), ("device", 10, 60));
 }
 
 #[test]

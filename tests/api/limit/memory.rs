@@ -10,12 +10,19 @@ use std::{
 
 use labs_auth::{
     clock::{Clock, TimeSource},
-    limit::{Backend, Charge, Limiter, Quotas, RedisState, Verdict, algorithm::Rule, memory::Memory},
+    limit::{
+        Backend, Charge, Limiter, Quotas, RedisState, Verdict,
+        algorithm::{Algorithm, Rule},
+        memory::Memory,
+    },
 };
 
 use super::world::{Hand, LOGIN, Log, admitted, hit, host};
 
-const RULE: Rule = Rule { quota: 30, window: 60_000_000 };
+const RULE: Rule = Rule::new(Algorithm::Fixed, 30, 60_000_000);
+
+/// Slots in which one key may stand: the least that a table has.
+const SET: usize = 16;
 
 #[tokio::test]
 async fn a_wait_is_exactly_the_rest_of_the_window() {
@@ -47,36 +54,38 @@ async fn without_redis_the_backend_is_memory_and_redis_disabled() {
 
 #[test]
 fn a_flood_of_new_keys_flushes_no_running_refusal() {
-    let memory = Memory::with_size(Hand::default().clock(), 1, 16);
+    let memory = Memory::with_size(Hand::default().clock(), SET, 0);
     for _ in 0..30 {
-        assert!(memory.hit("refused", RULE).admitted);
+        assert!(memory.hit("refused", RULE, 1).admitted);
     }
     for fresh in 0..2000 {
-        assert!(memory.hit(&format!("fresh {fresh}"), RULE).admitted, "refused for lack of a slot");
+        assert!(memory.hit(&format!("fresh {fresh}"), RULE, 1).admitted, "refused for lack of a slot");
     }
-    assert!(!memory.hit("refused", RULE).admitted);
+    assert!(!memory.hit("refused", RULE, 1).admitted);
     assert_eq!(memory.len(), 16);
     assert_eq!(memory.evicted(), 1985);
 }
 
 #[test]
 fn a_table_full_of_refusals_still_refuses_nobody_new() {
-    let memory = Memory::with_size(Hand::default().clock(), 1, 4);
-    for client in 0..4 {
+    let memory = Memory::with_size(Hand::default().clock(), SET, 0);
+    for client in 0..SET {
         for _ in 0..31 {
-            memory.hit(&format!("refused {client}"), RULE);
+            memory.hit(&format!("refused {client}"), RULE, 1);
         }
     }
-    assert!(memory.hit("fresh", RULE).admitted);
-    assert_eq!(memory.len(), 4);
+    assert!(memory.hit("fresh", RULE, 1).admitted);
+    assert_eq!(memory.len(), SET);
 }
 
 #[test]
 fn the_busier_entry_outlives_the_fresher_one() {
-    let memory = Memory::with_size(Hand::default().clock(), 1, 2);
-    let hits = |key, times| (0..times).map(|_| memory.hit(key, RULE).remaining).last();
+    let memory = Memory::with_size(Hand::default().clock(), SET, 0);
+    let hits = |key: &str, times| (0..times).map(|_| memory.hit(key, RULE, 1).remaining).last();
     hits("busy", 20);
-    hits("fresh", 2);
+    for client in 1..SET {
+        hits(&format!("fresh {client}"), 2);
+    }
     hits("new", 1);
     assert_eq!(hits("busy", 1), Some(9));
     assert_eq!(memory.evicted(), 1);
@@ -85,43 +94,100 @@ fn the_busier_entry_outlives_the_fresher_one() {
 #[test]
 fn ended_entries_make_room_first() {
     let hand = Hand::default();
-    let memory = Memory::with_size(hand.clock(), 1, 2);
+    let memory = Memory::with_size(hand.clock(), SET, 0);
     for _ in 0..30 {
-        memory.hit("ended", RULE);
+        memory.hit("ended", RULE, 1);
     }
     hand.advance(Duration::from_secs(59));
-    memory.hit("running", RULE);
+    for client in 1..SET {
+        memory.hit(&format!("running {client}"), RULE, 1);
+    }
     hand.advance(Duration::from_secs(1));
-    memory.hit("new", RULE);
-    assert_eq!(memory.hit("running", RULE).remaining, 28);
+    memory.hit("new", RULE, 1);
+    assert_eq!(memory.hit("running 1", RULE, 1).remaining, 28);
     assert_eq!(memory.evicted(), 0);
+}
+
+#[test]
+fn five_thousand_refusals_outlive_a_hundred_times_the_capacity_in_fresh_keys() {
+    // 640 KiB.
+    let (slots, rule) = (20_480, Rule::new(Algorithm::Gcra, 2, 60_000_000));
+    let memory = Memory::with_size(Hand::default().clock(), slots, 0);
+    for client in 0..5000 {
+        for _ in 0..3 {
+            memory.hit(&format!("refused {client}"), rule, 1);
+        }
+    }
+    let lost =
+        |memory: &Memory| (0..5000).filter(|client| memory.hit(&format!("refused {client}"), rule, 1).admitted).count();
+    assert_eq!(memory.evicted(), 0);
+    let mut key = String::new();
+    for fresh in 0..100 * slots {
+        key.clear();
+        let _ = std::fmt::Write::write_fmt(&mut key, format_args!("fresh {fresh}"));
+        assert!(memory.hit(&key, rule, 1).admitted);
+    }
+    assert_eq!(lost(&memory), 0);
+    assert_eq!(memory.len(), slots);
+}
+
+#[test]
+fn a_log_takes_24_bytes_and_4_for_each_hit_of_its_quota() {
+    let rule = Rule::new(Algorithm::Log, 30, 60_000_000);
+    let memory = Memory::with_size(Hand::default().clock(), SET, 1024 * 1024);
+    for client in 0..1000 {
+        for _ in 0..31 {
+            memory.hit(&format!("client {client}"), rule, 1);
+        }
+    }
+    assert_eq!(memory.evicted(), 0);
+    assert_eq!(memory.journal_bytes(), 1000 * (24 + 4 * 30));
+    for client in 0..100_000 {
+        assert!(memory.hit(&format!("fresh {client}"), rule, 1).admitted, "refused for lack of room");
+    }
+    assert!(memory.journal_bytes() <= 1024 * 1024, "{}", memory.journal_bytes());
+    for client in 0..1000 {
+        assert!(!memory.hit(&format!("client {client}"), rule, 1).admitted);
+    }
+}
+
+#[test]
+fn a_log_whose_quota_changes_keeps_its_hits() {
+    let log = |quota| Rule::new(Algorithm::Log, quota, 60_000_000);
+    let memory = Memory::with_size(Hand::default().clock(), SET, 64 * 1024);
+    for _ in 0..30 {
+        memory.hit("k", log(30), 1);
+    }
+    assert_eq!(memory.hit("k", log(40), 1).remaining, 9);
+    assert!(!memory.hit("k", log(10), 1).admitted);
+    assert_eq!(memory.len(), 1);
 }
 
 #[tokio::test]
 async fn a_sweep_drops_what_has_ended_and_nothing_else() {
     // case 169
     let hand = Hand::default();
-    let memory = Memory::new(hand.clock());
+    let memory = Memory::new(hand.clock(), 16, 12);
     for old in 0..20_000 {
-        memory.hit(&format!("old {old}"), RULE);
+        memory.hit(&format!("old {old}"), RULE, 1);
     }
     hand.advance(Duration::from_secs(30));
-    memory.hit("young", RULE);
+    memory.hit("young", RULE, 1);
     hand.advance(Duration::from_secs(30));
     memory.sweep().await;
     assert_eq!(memory.len(), 1);
-    assert_eq!(memory.hit("young", RULE).remaining, 28);
+    assert_eq!(memory.hit("young", RULE, 1).remaining, 28);
 }
 
 #[test]
 fn two_hundred_thousand_clients_fit() {
     // case 169
-    let memory = Memory::new(Hand::default().clock());
+    let memory = Memory::new(Hand::default().clock(), 16, 12);
     for client in 0..200_000 {
-        memory.hit(&format!("rate_limit:auth:/api/auth/login:{client}"), RULE);
+        memory.hit(&format!("rate_limit:auth:/api/auth/login:{client}"), RULE, 1);
     }
-    // Shards fill unevenly; what little is lost was one hit old.
-    assert!(memory.evicted() < 20, "{}", memory.evicted());
+    // Sets fill unevenly; what little is lost was one hit old.
+    assert!(memory.evicted() < 200, "{}", memory.evicted());
 }
 
 struct Breaking(Arc<AtomicBool>);

@@ -4,11 +4,21 @@
 
 mod client_ip;
 mod contract;
+mod desk;
+mod devices;
 mod headers;
 mod keys;
 mod memory;
 mod outage;
+mod policies;
+mod properties;
 mod redis;
+mod refused;
 mod server;
+mod slots;
+mod topology;
+mod turns;
+mod tutorial;
+mod twin;
 mod window;
 mod world;

@@ -1,35 +1,45 @@
 //! The fixed window as a pure function, against a model that remembers every hit.
 
-use labs_auth::limit::algorithm::{Fixed, Rule, fixed};
+use labs_auth::limit::algorithm::{Algorithm, Fixed, Outcome, Rule, fixed};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
 const WINDOW: u64 = 60_000_000;
 
+const fn rule(quota: u32) -> Rule {
+    Rule::new(Algorithm::Fixed, quota, WINDOW)
+}
+
+/// One hit, and the state after it.
+fn hit(state: Option<Fixed>, now: u64, rule: Rule) -> (Fixed, Outcome) {
+    let (next, outcome) = fixed(state, now, rule, 1);
+    (next.or(state).unwrap(), outcome)
+}
+
 #[test]
 fn a_window_starts_at_its_first_hit_and_lasts_its_length() {
-    let rule = Rule { quota: 2, window: WINDOW };
-    let (state, first) = fixed(None, 5, rule);
+    let rule = rule(2);
+    let (state, first) = hit(None, 5, rule);
     assert_eq!((first.admitted, first.remaining, first.rest), (true, 1, WINDOW));
-    let (state, second) = fixed(Some(state), 5 + WINDOW - 1, rule);
+    let (state, second) = hit(Some(state), 5 + WINDOW - 1, rule);
     assert_eq!((second.admitted, second.remaining, second.rest), (true, 0, 1));
-    let (state, third) = fixed(Some(state), 5 + WINDOW - 1, rule);
+    let (state, third) = hit(Some(state), 5 + WINDOW - 1, rule);
     assert_eq!((third.admitted, third.remaining, third.rest), (false, 0, 1));
-    let (_, fresh) = fixed(Some(state), 5 + WINDOW, rule);
+    let (_, fresh) = hit(Some(state), 5 + WINDOW, rule);
     assert_eq!((fresh.admitted, fresh.remaining, fresh.rest), (true, 1, WINDOW));
 }
 
 #[test]
 fn a_changed_quota_acts_at_once_and_keeps_the_count() {
     let full = Fixed { count: 30, end: WINDOW };
-    assert!(!fixed(Some(full), 0, Rule { quota: 30, window: WINDOW }).1.admitted);
-    let (state, raised) = fixed(Some(full), 0, Rule { quota: 40, window: WINDOW });
+    assert!(!hit(Some(full), 0, rule(30)).1.admitted);
+    let (state, raised) = hit(Some(full), 0, rule(40));
     assert_eq!((state.count, raised.remaining), (31, 9));
-    assert!(!fixed(Some(full), 0, Rule { quota: 10, window: WINDOW }).1.admitted);
+    assert!(!hit(Some(full), 0, rule(10)).1.admitted);
 }
 
 #[test]
 fn an_end_that_no_window_reaches_is_re_armed() {
-    let (state, outcome) = fixed(Some(Fixed { count: 500, end: u64::MAX }), 7, Rule { quota: 30, window: WINDOW });
+    let (state, outcome) = hit(Some(Fixed { count: 500, end: u64::MAX }), 7, rule(30));
     assert_eq!((outcome.admitted, outcome.rest, state.end), (false, WINDOW, 7 + WINDOW));
 }
 
@@ -39,7 +49,7 @@ proptest! {
         quota in 1_u32..8,
         steps in prop::collection::vec(0_u64..2 * WINDOW / 3, 1..60),
     ) {
-        let rule = Rule { quota, window: WINDOW };
+        let rule = rule(quota);
         let (mut now, mut state, mut started, mut taken) = (0, None, None::<u64>, 0_u32);
         for step in steps {
             now += step;
@@ -49,7 +59,7 @@ proptest! {
             let expected = taken < quota;
             taken += u32::from(expected);
             let before = state;
-            let (after, outcome) = fixed(state, now, rule);
+            let (after, outcome) = hit(state, now, rule);
             prop_assert_eq!(outcome.admitted, expected);
             prop_assert_eq!(outcome.remaining, quota - taken);
             prop_assert_eq!(outcome.rest, started.unwrap_or_default() + WINDOW - now);

@@ -93,6 +93,8 @@ impl Store {
             Passing::Redis(connection) => {
                 let expire = ::redis::cmd("PEXPIRE").arg(charge.key()).arg(0).to_owned();
                 expire.query_async::<()>(connection).await.unwrap();
+                // Otherwise this process would go on refusing by itself for up to a second.
+                self.limiter.forget();
             }
         }
     }

@@ -37,6 +37,8 @@ fn every_letter() -> Vec<(Letter, Vec<&'static str>)> {
         (Letter::EmailRestored { link: link() }, vec![LINK]),
         (Letter::LeaveCode { code: "1234 5678".to_owned() }, vec![]),
         (Letter::AccountDeleted, vec![]),
+        (Letter::PrimaSignup { link: link() }, vec![LINK]),
+        (Letter::PrimaKeyExists { portal: "https://app.labs.example/".to_owned() }, vec!["https://app.labs.example/"]),
     ]
 }
 
@@ -121,6 +123,8 @@ async fn a_letter_says_how_long_its_link_lives() {
             "60 Minuten",
             "15 Minuten",
             "",
+            "24 Stunden",
+            "",
         ],
         [
             "24 hours",
@@ -137,6 +141,8 @@ async fn a_letter_says_how_long_its_link_lives() {
             "3 days",
             "60 minutes",
             "15 minutes",
+            "",
+            "24 hours",
             "",
         ],
     ]

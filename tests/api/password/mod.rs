@@ -1,8 +1,11 @@
 //! Passwords, from registration to reset, as a client sees them.
 
+mod breach;
 mod change;
 mod enumeration;
 mod forgot;
+mod hashes;
+pub(crate) mod imported;
 mod login;
 mod races;
 mod register;

@@ -21,6 +21,7 @@ async fn an_export_holds_everything_about_the_caller_and_nobody_else() {
     assert_eq!(export["account"]["email"], anna.email.as_str());
     assert_eq!(export["workspaces"].as_array().unwrap().len(), 1);
     assert_eq!(export["sessions"].as_array().unwrap().len(), 1);
+    assert_eq!(export["passkeys"], json!([]));
     assert_eq!(export["sessions"][0]["signed_in_by"], "password");
     assert!(export["email_changes"].as_array().unwrap().iter().any(|it| it["address"] == new.as_str()), "{export}");
     let acts: Vec<&str> =

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
-use labs_auth::{secret::SecretKey, session::Signer};
+use labs_auth::{
+    secret::SecretKey,
+    session::{Signer, TokenKeys},
+};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -23,7 +26,8 @@ fn id(claims: &Value, name: &str) -> Uuid {
 
 /// A token for Anna's session, signed by somebody at some time.
 fn forged(world: &World, anna: &SignedIn, issuer: &str, secret: &str, ahead: Duration) -> String {
-    let signer = Signer::new(issuer.to_owned(), &SecretKey::parse(secret).unwrap(), None).unwrap();
+    let keys = TokenKeys::Shared { current: SecretKey::parse(secret).unwrap(), previous: None };
+    let signer = Signer::new(issuer.to_owned(), &keys).unwrap();
     let claims = claims(&anna.access);
     let life = Duration::from_mins(30);
     signer.sign(id(&claims, "sub"), id(&claims, "sid"), None, Uuid::new_v4(), world.now() + ahead, life).unwrap()

@@ -3,6 +3,7 @@
 mod bearer;
 mod dev_login;
 mod device;
+mod keys;
 mod lifetime;
 mod logout;
 mod overview;

@@ -22,7 +22,7 @@ pub(crate) struct Ask {
     pub(super) method: Method,
     pub(super) path: String,
     pub(super) headers: HeaderMap,
-    body: Vec<u8>,
+    pub(super) body: Vec<u8>,
     peer: Peer,
 }
 
@@ -103,7 +103,7 @@ impl Ask {
             found.retain(|part| !matches!(part.as_str(), "labs_refresh" | "labs_oidc" | "labs_device"));
         }
         if let Ok(Value::Object(fields)) = serde_json::from_slice(&self.body) {
-            const NAMES: [&str; 9] = [
+            const NAMES: [&str; 11] = [
                 "password",
                 "new_password",
                 "current_password",
@@ -113,6 +113,8 @@ impl Ask {
                 "code_verifier",
                 "handle",
                 "ticket",
+                "key",
+                "invite_code",
             ];
             let secrets = fields.into_iter().filter(|(name, _)| NAMES.contains(&name.as_str()));
             found.extend(secrets.filter_map(|(_, value)| value.as_str().map(str::to_owned)));

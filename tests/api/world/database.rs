@@ -67,6 +67,38 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Every value of every table as text, bytes in hexadecimal: table, column, value.
+    pub(super) async fn dump(&self) -> Vec<(String, String, String)> {
+        let mut found = Vec::new();
+        match self {
+            Self::Sqlite { url } => {
+                let mut connection = SqliteConnection::connect(url).await.unwrap();
+                let sql = "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c WHERE m.type = 'table'";
+                let columns: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&mut connection).await.unwrap();
+                for (table, column) in columns {
+                    let sql = AssertSqlSafe(format!("SELECT quote(\"{column}\") FROM \"{table}\""));
+                    let values: Vec<String> = sqlx::query_scalar(sql).fetch_all(&mut connection).await.unwrap();
+                    found.extend(values.into_iter().map(|value| (table.clone(), column.clone(), value)));
+                }
+            }
+            Self::Postgres { base, schema, .. } => {
+                let mut connection = PgConnection::connect(base).await.unwrap();
+                let sql = "SELECT table_name::text, column_name::text FROM information_schema.columns WHERE table_schema = $1";
+                let columns: Vec<(String, String)> =
+                    sqlx::query_as(sql).bind(schema).fetch_all(&mut connection).await.unwrap();
+                for (table, column) in columns {
+                    let sql = format!("SELECT coalesce(\"{column}\"::text, 'NULL') FROM {schema}.\"{table}\"");
+                    let values: Vec<String> =
+                        sqlx::query_scalar(AssertSqlSafe(sql)).fetch_all(&mut connection).await.unwrap();
+                    found.extend(values.into_iter().map(|value| (table.clone(), column.clone(), value)));
+                }
+            }
+        }
+        found
+    }
+}
+
 impl Drop for Place {
     /// Drops the schema from a thread of its own: a test's runtime may be ending. It stands still meanwhile, so a
     /// rollback that is on its way never arrives: whoever still holds a row is shown out first.

@@ -5,7 +5,8 @@ use std::{collections::BTreeSet, sync::Mutex};
 use labs_auth::{
     app::Planned,
     config::{Environment, Settings},
-    extract::Rule,
+    extract::{Rule, ServiceKeys},
+    limit::Bucket,
 };
 
 pub(super) struct Facts {
@@ -13,6 +14,7 @@ pub(super) struct Facts {
     pub(super) public_prefixes: Vec<String>,
     pub(super) production: bool,
     pub(super) volumetric: bool,
+    pub(super) service_keys: ServiceKeys,
     routes: Vec<Planned>,
     secrets: Mutex<BTreeSet<String>>,
 }
@@ -27,6 +29,7 @@ impl Facts {
             public_prefixes: settings.cors.public_prefixes.clone(),
             production: settings.environment == Environment::Production,
             volumetric: settings.limits.volumetric,
+            service_keys: settings.service_keys.clone(),
             routes: Vec::new(),
             secrets: Mutex::default(),
         }
@@ -36,16 +39,20 @@ impl Facts {
         Self { routes: routes.to_vec(), ..self }
     }
 
-    /// Whether the route carries a bucket of its own besides a mailbox's; `None` when there is no such route.
-    pub(super) fn has_bucket(&self, method: &str, path: &str) -> Option<bool> {
-        let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path)?;
-        Some(route.rules.iter().any(|rule| matches!(rule, Rule::Bucket(bucket) if !bucket.is_mailbox())))
+    /// Whether the route counts networks by a bucket of its own.
+    pub(super) fn counts_networks(&self, method: &str, path: &str) -> bool {
+        self.has_bucket(method, path, |bucket| !bucket.is_mailbox())
     }
 
-    /// Whether sibling services call the route with a key of theirs.
-    pub(super) fn wants_service_key(&self, method: &str, path: &str) -> bool {
-        let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path);
-        route.is_some_and(|route| route.rules.contains(&Rule::ServiceKey))
+    /// Whether the route counts mailboxes.
+    pub(super) fn counts_mailboxes(&self, method: &str, path: &str) -> bool {
+        self.has_bucket(method, path, Bucket::is_mailbox)
+    }
+
+    fn has_bucket(&self, method: &str, path: &str, is_meant: impl Fn(Bucket) -> bool) -> bool {
+        let routes = self.routes.iter().filter(|route| route.verb.name() == method && route.path == path);
+        let mut rules = routes.flat_map(|route| &route.rules);
+        rules.any(|rule| matches!(rule, Rule::Bucket(bucket) if is_meant(*bucket)))
     }
 
     pub(super) fn remember(&self, secrets: impl IntoIterator<Item = String>) {

@@ -41,7 +41,10 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         let body = reply.json();
-        let credential = body.get("access_token").is_some() || body.get("refresh_token").is_some();
+        let credential = body.get("access_token").is_some()
+            || body.get("refresh_token").is_some()
+            || body.get("key").is_some()
+            || body.get("api_key").is_some();
         let is_error = reply.status.is_client_error() || reply.status.is_server_error();
         if credential || is_error {
             assert_eq!(reply.header("cache-control"), Some("no-store"), "{reply:?}");
@@ -114,25 +117,27 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     if reply.status.is_server_error() {
         return;
     }
-    let uncounted = is_preflight(asked) || is_refused_at_the_door(reply);
+    let uncounted = is_preflight(asked) || is_refused_at_the_door(reply) || is_sibling(facts, asked);
     let volumetric = facts.volumetric && !uncounted && is_volumetric(path);
     if is_plain(path) {
         assert_eq!(policies.contains("\"ip\";"), volumetric, "{reply:?}");
     }
     let unread = matches!(reply.status.as_u16(), 408 | 413 | 415)
-        || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid");
-    // A sibling service with a valid key is counted nowhere.
-    let sibling = facts.wants_service_key(method, path) && !matches!(reply.status.as_u16(), 401 | 404 | 429);
-    let own = facts.has_bucket(method, path) == Some(true) && !uncounted && !unread && !sibling;
+        || reply.faults_or_none().iter().any(|(kind, _)| kind == "json_invalid")
+        || is_gateway(path) && reply.status == 422 && is_not_json(asked);
+    // What the ceiling over everything refuses has met no bucket of its own.
+    let flooded = reply.status == 429 && reply.body_code().as_deref() == Some("");
+    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
-    let hides_numbers = reply.status == 429 && reply.header("ratelimit").is_none();
-    // A mailbox's bucket shows its policy and never its numbers.
-    let others = policies.split(", ").filter(|it| !it.is_empty() && !it.starts_with("\"auth-email\";")).count();
+    // A mailbox's numbers are never shown, and a refusal by one shows none at all.
+    let hides_numbers = reply.header("ratelimit").is_none() && (reply.status == 429 || (!own && !volumetric));
     if is_plain(path) {
-        assert_eq!(others == 0, !volumetric && !own, "{reply:?}");
+        // A mailbox is counted once the body names one.
+        let named = facts.counts_mailboxes(method, path) && policies.contains("\"auth-email\";");
+        assert_eq!(policies.is_empty(), !volumetric && !own && !named, "{reply:?}");
     }
-    if others > 0 && !hides_numbers {
+    if !policies.is_empty() && !hides_numbers {
         for name in ["ratelimit", "x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"] {
             assert!(reply.header(name).is_some(), "no {name}: {reply:?}");
         }
@@ -146,6 +151,22 @@ fn is_page(asked: &Ask, reply: &Reply) -> bool {
 
 fn is_refused_at_the_door(reply: &Reply) -> bool {
     reply.status == 400 && reply.code() == "VAL_006"
+}
+
+/// Whether a sibling service asks about a key or redeems a ticket: whoever shows a valid service key is counted nowhere.
+fn is_sibling(facts: &Facts, asked: &Ask) -> bool {
+    const ROUTES: [&str; 2] = ["/api/prima/v1/keys/introspect", "/api/auth/ws-ticket/redeem"];
+    ROUTES.contains(&asked.plain_path().as_str()) && facts.service_keys.admit(&asked.headers)
+}
+
+/// The gateway shape does not say what was wrong with a body.
+fn is_not_json(asked: &Ask) -> bool {
+    let declared = asked.headers.get(header::CONTENT_TYPE).is_none_or(|it| it == "application/json");
+    declared && !asked.body.is_empty() && serde_json::from_slice::<Value>(&asked.body).is_err()
+}
+
+fn is_gateway(path: &str) -> bool {
+    path.strip_prefix("/api/prima/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 fn is_preflight(asked: &Ask) -> bool {
@@ -182,8 +203,7 @@ fn well_said(path: &str, reply: &Reply, body: &Value) {
         return;
     }
     let id = reply.header("x-request-id").unwrap();
-    let gateway = path.strip_prefix("/api/prima/v1").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let (code, sentence) = if gateway {
+    let (code, sentence) = if is_gateway(path) {
         assert_eq!(keys(body), ["error"], "{reply:?}");
         let inner = &body["error"];
         assert_eq!(keys(inner), ["code", "message", "param", "request_id", "type"], "{reply:?}");

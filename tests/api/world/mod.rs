@@ -25,7 +25,7 @@ use std::{
 
 use labs_auth::{
     app::{App, Planned, listen::Listener},
-    clock::Timestamp,
+    clock::{Clock, Timestamp},
     config::{ListenAddress, Settings, Variables},
     secret::{Entropy, RandomSource},
 };
@@ -186,6 +186,11 @@ impl World {
         self.0.hands.clock().now()
     }
 
+    /// Its clock, for a part that is built beside the house.
+    pub(crate) fn clock(&self) -> Clock {
+        self.0.hands.clock()
+    }
+
     /// Lets time pass.
     pub(crate) fn advance(&self, by: Duration) {
         self.0.hands.advance(by);
@@ -228,6 +233,11 @@ impl World {
     /// Reads a column of texts by a statement in which `$1` is a mailbox.
     pub(crate) async fn db_texts(&self, sql: &'static str, email: &str) -> Vec<String> {
         self.0.place.texts(sql, email).await
+    }
+
+    /// Every value of every table as text: table, column, value.
+    pub(crate) async fn db_dump(&self) -> Vec<(String, String, String)> {
+        self.0.place.dump().await
     }
 
     /// How many accounts have this mailbox.

@@ -1,0 +1,78 @@
+//! Refusals that this process remembers for a moment, so that a flood of refused requests costs Redis one command per
+//! client and second. It holds nothing but refusals with nothing remaining, and none longer than a second: a reset made
+//! anywhere is seen within it.
+
+use std::{
+    fmt,
+    hash::{BuildHasher, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use super::memory::Reading;
+
+/// Longest that a refusal is remembered, in microseconds.
+const KEPT: u64 = 1_000_000;
+
+/// Places in which one key may stand.
+const WAYS: usize = 8;
+
+/// Sets of places: 32,768 refusals at once, 768 KiB.
+const SETS: usize = 4096;
+
+/// The memory of refusals.
+pub(super) struct Refused {
+    hashers: [RandomState; 2],
+    sets: Box<[Mutex<[Entry; WAYS]>]>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    fingerprint: u64,
+    /// Microseconds: until when the client is refused, and until when that is believed.
+    until: u64,
+    kept: u64,
+}
+
+impl Refused {
+    pub(super) fn new() -> Self {
+        let sets = (0..SETS).map(|_| Mutex::default()).collect();
+        Self { hashers: [RandomState::new(), RandomState::new()], sets }
+    }
+
+    /// The refusal of a key, with what is left of its wait.
+    pub(super) fn find(&self, key: &str, now: u64) -> Option<Reading> {
+        let (fingerprint, set) = self.place(key);
+        let entry = set.iter().find(|entry| entry.fingerprint == fingerprint && entry.kept > now)?;
+        let rest = Duration::from_micros(entry.until - now);
+        Some(Reading { admitted: false, remaining: 0, rest, first_refusal: false })
+    }
+
+    /// Remembers a refusal with nothing remaining.
+    pub(super) fn keep(&self, key: &str, rest: Duration, now: u64) {
+        let until = now.saturating_add(u64::try_from(rest.as_micros()).unwrap_or(u64::MAX));
+        let (fingerprint, mut set) = self.place(key);
+        let same = set.iter().position(|entry| entry.fingerprint == fingerprint);
+        let index = same.or_else(|| (0..WAYS).min_by_key(|index| set[*index].kept)).unwrap_or(0);
+        set[index] = Entry { fingerprint, until, kept: until.min(now.saturating_add(KEPT)) };
+    }
+
+    /// Forgets everything.
+    pub(super) fn forget(&self) {
+        for set in &self.sets {
+            *set.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
+        }
+    }
+
+    fn place(&self, key: &str) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {
+        let set = usize::try_from(self.hashers[0].hash_one(key) % (SETS as u64)).unwrap_or(0);
+        let guard = self.sets[set].lock().unwrap_or_else(PoisonError::into_inner);
+        (self.hashers[1].hash_one(key).max(1), guard)
+    }
+}
+
+impl fmt::Debug for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Refused(…)")
+    }
+}

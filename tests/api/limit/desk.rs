@@ -1,0 +1,92 @@
+//! The operator's desk and the numbers for Prometheus.
+
+use labs_auth::{
+    clock::Clock,
+    limit::{
+        Charge, Limiter, MailScope, Quotas, RedisAddress, Setup, Verdict,
+        algorithm::Algorithm,
+        desk::Desk,
+        policy::{Policies, PolicySource, Profile},
+    },
+};
+
+use super::{
+    server::Server,
+    world::{LOGIN, admitted, hit, host, mailbox, on_redis},
+};
+
+async fn strict(server: &Server) -> Limiter {
+    let source = PolicySource { profile: Profile::Strict, ..PolicySource::default() };
+    let policies = Policies::of_profile(Profile::Strict, &Quotas::default());
+    let redis = Some(RedisAddress::from_url(&server.url()).unwrap());
+    let limiter = Limiter::with(Setup { source, policies, redis, memory_mb: 1, key: None }, Clock::system());
+    for _ in 0..20 {
+        limiter.begin().await;
+    }
+    limiter
+}
+
+#[tokio::test]
+async fn what_is_explained_is_what_the_next_request_meets() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let desk = Desk::open(&RedisAddress::from_url(&server.url()).unwrap()).await.unwrap();
+    for limiter in [on_redis(&server.url()).await, strict(&server).await] {
+        let charges = [Charge::ip(&host(7)), Charge::auth(LOGIN, &host(7))];
+        for _ in 0..32 {
+            let forecasts = desk.explain(&limiter, &charges).await.unwrap();
+            let again = desk.explain(&limiter, &charges).await.unwrap();
+            assert_eq!(forecasts[1].outcome.remaining, again[1].outcome.remaining, "looking spent something");
+            let expected = forecasts.iter().all(|forecast| forecast.outcome.admitted);
+            assert_eq!(hit(&limiter, &charges, &host(7)).await == Verdict::Admitted, expected);
+        }
+        assert_eq!(admitted(&limiter, &charges[1], &host(7), 1).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn keys_are_listed_shown_and_reset() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let desk = Desk::open(&RedisAddress::from_url(&server.url()).unwrap()).await.unwrap();
+    let (fixed, strict, mail) = (on_redis(&server.url()).await, strict(&server).await, mailbox());
+    admitted(&fixed, &Charge::auth(LOGIN, &host(7)), &host(7), 31).await;
+    admitted(&fixed, &Charge::auth_email(MailScope::Leave, &mail), &host(7), 2).await;
+    admitted(&strict, &Charge::auth(LOGIN, &host(7)), &host(7), 3).await;
+    let key = "rate_limit:auth:/api/auth/login:203.0.113.7";
+    assert_eq!(desk.list("auth:*").await.unwrap(), [key.to_owned(), format!("{key}#log")]);
+    let held = desk.show(key).await.unwrap().unwrap();
+    assert_eq!(held.value, "30");
+    assert!((50_000..=60_000).contains(&held.ttl));
+    assert_eq!(desk.show(&format!("{key}{}", Algorithm::Log.suffix())).await.unwrap().unwrap().value, "3 hits");
+    assert_eq!(desk.show("rate_limit:nothing").await.unwrap(), None);
+    assert_eq!(desk.reset(&[key.to_owned(), String::from("somebody:else")]).await.unwrap(), 0);
+    assert_eq!(desk.reset(&[key.to_owned()]).await.unwrap(), 1);
+    fixed.forget();
+    assert_eq!(admitted(&fixed, &Charge::auth(LOGIN, &host(7)), &host(7), 1).await, 1);
+}
+
+#[tokio::test]
+async fn the_desk_says_what_ails_redis() {
+    let nowhere = RedisAddress::from_parts("127.0.0.1", 1, 0, None).unwrap();
+    assert_eq!(Desk::open(&nowhere).await.err(), Some("connection refused"));
+}
+
+#[tokio::test]
+async fn the_numbers_name_policy_outcome_and_store_and_no_client() {
+    let limiter = Limiter::new(Quotas::default(), None, Clock::system());
+    let mail = mailbox();
+    admitted(&limiter, &Charge::auth(LOGIN, &host(7)), &host(7), 33).await;
+    admitted(&limiter, &Charge::auth_email(MailScope::Leave, &mail), &host(7), 2).await;
+    let text = limiter.metrics(&[("too_long", 4)]);
+    for line in [
+        "labs_auth_rate_limit_decisions_total{policy=\"auth\",outcome=\"admitted\",store=\"memory\"} 30",
+        "labs_auth_rate_limit_decisions_total{policy=\"auth\",outcome=\"refused\",store=\"memory\"} 3",
+        "labs_auth_rate_limit_decisions_total{policy=\"auth-email\",outcome=\"admitted\",store=\"memory\"} 2",
+        "labs_auth_rate_limit_on_redis 0",
+        "labs_auth_rate_limit_entries 2",
+        "labs_auth_rate_limit_live_evictions 0",
+        "labs_auth_rate_limit_forwarded_rejected{reason=\"too_long\"} 4",
+    ] {
+        assert!(text.lines().any(|other| other == line), "{line}\nnot in\n{text}");
+    }
+    assert!(!text.contains("203.0.113") && !text.contains(&mail));
+}

@@ -1,0 +1,69 @@
+//! The refusals that a process remembers: they spare Redis, and are never believed for longer than a second.
+
+use std::time::Duration;
+
+use labs_auth::limit::{Charge, Verdict};
+use redis::{AsyncTypedCommands, cmd};
+
+use super::{
+    server::Server,
+    world::{LOGIN, admitted, connection, hit, on_redis, somebody, steadily, until},
+};
+
+#[tokio::test]
+async fn a_flood_of_refused_requests_costs_redis_one_command_per_client_and_second() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let (limiter, mut redis) = (on_redis(&server.url()).await, connection(&server.url()).await);
+    let clients: Vec<_> = (0..20).map(|_| somebody()).collect();
+    for client in &clients {
+        admitted(&limiter, &Charge::auth(LOGIN, client), client, 31).await;
+    }
+    let started = std::time::Instant::now();
+    cmd("CONFIG").arg("RESETSTAT").exec_async(&mut redis).await.unwrap();
+    for _ in 0..200 {
+        for client in &clients {
+            assert_ne!(hit(&limiter, &[Charge::auth(LOGIN, client)], client).await, Verdict::Admitted);
+        }
+    }
+    let seconds = started.elapsed().as_secs() + 1;
+    let stats: String = cmd("INFO").arg("commandstats").query_async(&mut redis).await.unwrap();
+    let line = stats.lines().find_map(|line| line.strip_prefix("cmdstat_evalsha:calls="));
+    let calls: u64 = line.map_or(0, |line| line.split(',').next().unwrap().parse().unwrap());
+    assert!(calls <= 20 * seconds, "{calls} calls in {seconds} s for 4000 refused requests");
+}
+
+#[tokio::test]
+async fn a_reset_made_elsewhere_is_seen_within_a_second_and_waits_shrink_meanwhile() {
+    steadily(async |limiter, mut redis| {
+        let client = somebody();
+        let charge = Charge::auth(LOGIN, &client);
+        admitted(&limiter, &charge, &client, 31).await;
+        let wait = async || match hit(&limiter, std::slice::from_ref(&charge), &client).await {
+            Verdict::Refused(refusal) => refusal.wait(),
+            Verdict::Admitted => Duration::ZERO,
+        };
+        let first = wait().await;
+        let second = wait().await;
+        assert!(second < first && first - second < Duration::from_secs(1), "{first:?}, {second:?}");
+        redis.del(charge.key()).await.unwrap();
+        let reset = std::time::Instant::now();
+        assert!(wait().await > Duration::ZERO, "not remembered at all");
+        until("the reset is seen", async || wait().await.is_zero()).await;
+        assert!(reset.elapsed() < Duration::from_millis(1500), "{:?}", reset.elapsed());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_stands_before_a_remembered_refusal_is_still_charged() {
+    steadily(async |limiter, mut redis| {
+        let client = somebody();
+        let (ip, auth) = (Charge::ip(&client), Charge::auth(LOGIN, &client));
+        admitted(&limiter, &auth, &client, 31).await;
+        for _ in 0..5 {
+            assert_ne!(hit(&limiter, &[ip.clone(), auth.clone()], &client).await, Verdict::Admitted);
+        }
+        assert_eq!(redis.get(ip.key()).await.unwrap().as_deref(), Some("5"));
+    })
+    .await;
+}
