@@ -1,15 +1,19 @@
-//! How the rooms of the other ways in are joined: mailed links, passkeys, the identity provider, the command line.
+//! How the rooms are joined that need the same few parts: the other ways in, a person's own pages, the developers.
 
 use std::sync::Arc;
 
 use crate::{
+    account::{Holdings, PasswordProof},
+    address::Addresses,
     cli_login::{CliLogins, CsrfKeys},
     clock::Clock,
     config::Settings,
+    developer::{Developers, gate::SignupGate},
     magic_link::MagicLinks,
     mail::Post,
     oidc::{self, Oidc, Provider},
     passkey::{self, Decoys, Passkeys},
+    profile::Profiles,
     secret::{Entropy, Seal},
     session::Sessions,
     store::Database,
@@ -87,5 +91,47 @@ impl Doors<'_> {
             frontend: self.settings.links.frontend.clone(),
             own_origin: self.settings.links.api_base.origin(),
         }
+    }
+
+    pub(super) fn profiles(&self, post: Post, proof: PasswordProof, holdings: Holdings) -> Profiles {
+        Profiles {
+            db: self.db.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            post,
+            proof,
+            holdings,
+        }
+    }
+
+    pub(super) fn addresses(&self, post: Post, proof: PasswordProof) -> Addresses {
+        Addresses {
+            db: self.db.clone(),
+            clock: self.clock.clone(),
+            tickets: self.tickets.clone(),
+            post,
+            sessions: self.sessions.clone(),
+            proof,
+            frontend: self.settings.links.frontend.clone(),
+        }
+    }
+
+    pub(super) fn developers(&self, post: Post) -> Developers {
+        let settings = &self.settings.developers;
+        Developers {
+            db: self.db.clone(),
+            clock: self.clock.clone(),
+            entropy: self.entropy.clone(),
+            tickets: self.tickets.clone(),
+            post,
+            sessions: self.sessions.clone(),
+            portal: settings.portal.clone(),
+            terms: settings.terms.clone(),
+        }
+    }
+
+    pub(super) fn signup_gate(&self) -> SignupGate {
+        let doors = Arc::new(self.settings.developers.doors.clone());
+        SignupGate { db: self.db.clone(), clock: self.clock.clone(), doors }
     }
 }

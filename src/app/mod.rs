@@ -19,14 +19,10 @@ use self::doors::Doors;
 pub use self::{plan::Planned, shutdown::stop_signal, state::AppState};
 use crate::{
     account::{Holdings, PasswordProof},
-    address::{self, Addresses},
+    address,
     clock::Clock,
-    config::{DeveloperSettings, Environment, LimitSettings, SecretSettings, Settings},
-    developer::{
-        Developers,
-        api_key::{self, ApiKeys},
-        gate::SignupGate,
-    },
+    config::{Environment, LimitSettings, SecretSettings, Settings},
+    developer::api_key::{self, ApiKeys},
     extract::ServiceKeys,
     health::{self, Health},
     limit::{self, Limiter},
@@ -34,7 +30,6 @@ use crate::{
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
     oidc, passkey,
     password::{Hashing, Passwords, change::Turns},
-    profile::Profiles,
     secret::{Entropy, Seal},
     session::{self, Devices, Keys, Sessions, Signer, SocketTickets, cookie},
     store::Database,
@@ -138,7 +133,7 @@ impl App {
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
         };
-        let doors = Doors {
+        let ways = Doors {
             settings: &settings,
             db: &db,
             clock: &clock,
@@ -146,19 +141,8 @@ impl App {
             tickets: &tickets,
             sessions: &sessions,
         };
-        let (magic_links, oidc, cli_logins) = (doors.magic_links(post.clone()), doors.oidc()?, doors.cli_logins());
-        let passkeys = doors.passkeys(post.clone());
-        let DeveloperSettings { doors, terms, portal } = settings.developers;
-        let developers = Developers {
-            db: db.clone(),
-            clock: clock.clone(),
-            entropy: entropy.clone(),
-            tickets: passwords.tickets.clone(),
-            post: passwords.post.clone(),
-            sessions: sessions.clone(),
-            portal,
-            terms,
-        };
+        let (magic_links, oidc, cli_logins) = (ways.magic_links(post.clone()), ways.oidc()?, ways.cli_logins());
+        let passkeys = ways.passkeys(post.clone());
         let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState {
             limiter: limiter.clone(),
@@ -168,28 +152,13 @@ impl App {
             cli_logins,
             passwords: passwords.clone(),
             passkeys,
-            profiles: Profiles {
-                db: db.clone(),
-                clock: clock.clone(),
-                entropy: entropy.clone(),
-                post: post.clone(),
-                proof: proof.clone(),
-                holdings: holdings(&db),
-            },
-            addresses: Addresses {
-                db: db.clone(),
-                clock: clock.clone(),
-                tickets,
-                post,
-                sessions: sessions.clone(),
-                proof,
-                frontend: settings.links.frontend,
-            },
-            sessions,
+            profiles: ways.profiles(post.clone(), proof.clone(), holdings(&db)),
+            addresses: ways.addresses(post.clone(), proof),
+            developers: ways.developers(post),
+            signup_gate: ways.signup_gate(),
+            sessions: sessions.clone(),
             service_keys: settings.service_keys.clone(),
             keys: Keys::new(api_keys.clone()),
-            developers,
-            signup_gate: SignupGate { db: db.clone(), clock: clock.clone(), doors: Arc::new(doors) },
             api_keys,
             health: Health::new(health::Parts {
                 db: db.clone(),
@@ -269,6 +238,6 @@ fn holdings(db: &Database) -> Holdings {
         .with(session::overview::Everything(db.clone()))
         .with(address::Wishes(db.clone()))
         .with(passkey::Everything(db.clone()))
-        .with(api_key::Everything(db.clone()))
         .with(oidc::Everything(db.clone()))
+        .with(api_key::Everything(db.clone()))
 }

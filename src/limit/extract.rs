@@ -304,7 +304,7 @@ impl Visit {
     }
 
     /// Charges in order until one bucket refuses.
-    pub(crate) async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
+    async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
         match self.ask(limiter, charges).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use super::{Passkeys, Refusal, relying_party::RelyingParty, store};
 
 /// How long an authenticator may take (W3C Web Authentication 3, 15.1: 300 s where the user is verified).
-pub(super) const LIFETIME: Duration = Duration::from_secs(300);
+pub(super) const LIFETIME: Duration = Duration::from_mins(5);
 
 /// What a challenge is good for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -217,6 +217,7 @@ impl FromFields for NamedAssertion {
 
 /// What a new passkey sends: the answer to `navigator.credentials.create`.
 #[derive(Debug)]
+#[expect(clippy::struct_field_names, reason = "the W3C's own name")]
 pub struct Attestation {
     pub credential_id: Vec<u8>,
     pub(super) attestation_object: Vec<u8>,

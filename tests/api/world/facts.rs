@@ -55,12 +55,6 @@ impl Facts {
         rules.any(|rule| matches!(rule, Rule::Bucket(bucket) if is_meant(*bucket)))
     }
 
-    /// Whether sibling services call the route with a key of theirs.
-    pub(super) fn wants_service_key(&self, method: &str, path: &str) -> bool {
-        let route = self.routes.iter().find(|route| route.verb.name() == method && route.path == path);
-        route.is_some_and(|route| route.rules.contains(&Rule::ServiceKey))
-    }
-
     pub(super) fn remember(&self, secrets: impl IntoIterator<Item = String>) {
         let long = secrets.into_iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
         self.secrets.lock().unwrap().extend(long);

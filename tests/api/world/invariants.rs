@@ -127,9 +127,7 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
         || is_gateway(path) && reply.status == 422 && is_not_json(asked);
     // What the ceiling over everything refuses has met no bucket of its own.
     let flooded = reply.status == 429 && reply.body_code().as_deref() == Some("");
-    // A sibling service with a valid key is counted nowhere.
-    let sibling = facts.wants_service_key(method, path) && !matches!(reply.status.as_u16(), 401 | 404 | 429);
-    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded && !sibling;
+    let own = facts.counts_networks(method, path) && !uncounted && !unread && !flooded;
     let has_own = ["\"auth\";", "\"signup-ip\";"].iter().any(|name| policies.contains(name));
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
     // A mailbox's numbers are never shown, and a refusal by one shows none at all.
@@ -155,9 +153,10 @@ fn is_refused_at_the_door(reply: &Reply) -> bool {
     reply.status == 400 && reply.code() == "VAL_006"
 }
 
-/// Whether a sibling service asks about a key: whoever shows a valid service key is counted nowhere.
+/// Whether a sibling service asks about a key or redeems a ticket: whoever shows a valid service key is counted nowhere.
 fn is_sibling(facts: &Facts, asked: &Ask) -> bool {
-    asked.plain_path() == "/api/prima/v1/keys/introspect" && facts.service_keys.admit(&asked.headers)
+    const ROUTES: [&str; 2] = ["/api/prima/v1/keys/introspect", "/api/auth/ws-ticket/redeem"];
+    ROUTES.contains(&asked.plain_path().as_str()) && facts.service_keys.admit(&asked.headers)
 }
 
 /// The gateway shape does not say what was wrong with a body.
@@ -282,7 +281,7 @@ fn waits(reply: &Reply) {
 }
 
 impl Reply {
-    fn body_code(&self) -> Option<String> {
+    pub(crate) fn body_code(&self) -> Option<String> {
         serde_json::from_slice::<Value>(&self.body).ok().map(|_| self.code())
     }
 
