@@ -58,7 +58,11 @@ async fn redis_dump() -> Vec<(String, String)> {
 }
 
 fn hexadecimal(text: &str) -> String {
-    text.bytes().map(|byte| format!("{byte:02x}")).collect::<String>()
+    text.bytes().fold(String::new(), |text, byte| {
+        let high = char::from_digit(u32::from(byte >> 4), 16).unwrap();
+        let low = char::from_digit(u32::from(byte & 15), 16).unwrap();
+        text + &String::from_iter([high, low])
+    })
 }
 
 // case 307
