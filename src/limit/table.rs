@@ -61,6 +61,7 @@ pub(super) struct Entry {
 pub(super) struct Table {
     /// Seeded by chance, so that nobody can choose keys that meet in one set.
     hashers: [RandomState; 2],
+    /// Each is empty until its first entry: a table that nobody uses costs next to nothing.
     shards: Box<[Mutex<Box<[Slot]>>]>,
     sets: usize,
     evicted: AtomicU64,
@@ -71,10 +72,9 @@ impl Table {
     pub(super) fn new(slots: usize) -> Self {
         let sets = (slots / WAYS).max(1);
         let shards = SHARDS.min(sets);
-        let of_shard = |shard: usize| sets / shards + usize::from(shard < sets % shards);
         Self {
             hashers: [RandomState::new(), RandomState::new()],
-            shards: (0..shards).map(|shard| Mutex::new(vec![Slot::default(); of_shard(shard) * WAYS].into())).collect(),
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
             sets,
             evicted: AtomicU64::new(0),
         }
@@ -91,7 +91,7 @@ impl Table {
         let place = self.hashers[0].hash_one(key) % (self.sets as u64);
         let set = usize::try_from(place).unwrap_or(0);
         let fingerprint = self.hashers[1].hash_one(key).max(1);
-        let mut shard = lock(&self.shards[set % self.shards.len()]);
+        let mut shard = self.opened(set % self.shards.len());
         let first = set / self.shards.len() * WAYS;
         let ways = &mut shard[first..first + WAYS];
         let found = ways.iter().position(|slot| slot.fingerprint == fingerprint);
@@ -101,6 +101,17 @@ impl Table {
             ways[index] = Slot::of(fingerprint, next);
         }
         answer
+    }
+
+    /// A shard under its lock, with its slots.
+    fn opened(&self, index: usize) -> MutexGuard<'_, Box<[Slot]>> {
+        let mut shard = lock(&self.shards[index]);
+        if shard.is_empty() {
+            let shards = self.shards.len();
+            let sets = self.sets / shards + usize::from(index < self.sets % shards);
+            *shard = vec![Slot::default(); sets * WAYS].into();
+        }
+        shard
     }
 
     /// An empty slot, an ended one, or the one nearest to fresh: lowest share used, then soonest ended.
@@ -125,7 +136,7 @@ impl Table {
     pub(super) fn forget(&self, key: &str) {
         let fingerprint = self.hashers[1].hash_one(key).max(1);
         let set = usize::try_from(self.hashers[0].hash_one(key) % (self.sets as u64)).unwrap_or(0);
-        let mut shard = lock(&self.shards[set % self.shards.len()]);
+        let mut shard = self.opened(set % self.shards.len());
         let first = set / self.shards.len() * WAYS;
         for slot in shard[first..first + WAYS].iter_mut().filter(|slot| slot.fingerprint == fingerprint) {
             *slot = Slot::default();

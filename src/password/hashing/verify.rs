@@ -4,6 +4,7 @@ use argon2::{
     Algorithm, Argon2, Params, Version,
     password_hash::{PasswordHasher, phc::PasswordHash},
 };
+use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use ring::{digest, pbkdf2};
 
 use super::stored::{Recipe, Stored};
@@ -30,6 +31,12 @@ pub(super) fn hash(password: &[u8], salt: &[u8; SALT]) -> Result<String, String>
     let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
     let hash: PasswordHash = argon2.hash_password_with_salt(password, salt).map_err(|error| error.to_string())?;
     Ok(hash.to_string())
+}
+
+/// A stored hash of today's recipe with this salt and this tag.
+pub(super) fn recipe_of_today(salt: &[u8; SALT], tag: &[u8; 32]) -> String {
+    let [salt, tag] = [salt.as_slice(), tag].map(|bytes| STANDARD_NO_PAD.encode(bytes));
+    format!("$argon2id$v=19$m={MEMORY_KIB},t={PASSES},p={LANES}${salt}${tag}")
 }
 
 impl Stored {
