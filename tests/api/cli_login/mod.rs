@@ -242,7 +242,7 @@ async fn a_form_that_is_not_this_pages_own_is_refused() {
     press(&world, &anna.refresh, &form, "perhaps").await.has_fault("enum", "body.decision");
     let json = press(&world, &anna.refresh, &form, "allow").only("content-type", "application/json").await;
     json.has_fault("model_attributes_type", "body");
-    world.advance(Duration::from_secs(600));
+    world.advance(Duration::from_mins(10));
     press(&world, &anna.refresh, &form, "allow").await.is_error(403, "AUTH_015");
 }
 
@@ -277,7 +277,7 @@ async fn a_code_is_worth_nothing_without_its_verifier_and_is_spent_by_a_guess() 
         world.redeem(json!({"token": code, "code_verifier": VERIFIER})).await.is_error(400, "AUTH_006");
     }
     let late = allowed(&world, &anna).await;
-    world.advance(Duration::from_secs(60));
+    world.advance(Duration::from_mins(1));
     world.redeem(json!({"token": late, "code_verifier": VERIFIER})).await.is_error(400, "AUTH_006");
     let orphan = allowed(&world, &anna).await;
     anna.post("/api/auth/logout?scope=global", json!({})).await.is(200);

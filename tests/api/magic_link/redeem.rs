@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{ASK, REDEEM};
 use crate::world::{PASSWORD, SignedIn, Verbs, World, token_of};
 
-const MINUTES_15: Duration = Duration::from_secs(15 * 60);
+const MINUTES_15: Duration = Duration::from_mins(15);
 
 #[tokio::test]
 async fn a_link_signs_in_once() {

@@ -64,7 +64,7 @@ async fn a_token_that_is_not_signed_with_the_providers_key_opens_nothing() {
 async fn a_new_key_is_fetched_and_a_forged_name_of_one_does_not_hammer_the_provider() {
     let (world, provider) = house(&[]).await;
     world.walk(&provider, "").await.handed_off();
-    world.advance(Duration::from_secs(60));
+    world.advance(Duration::from_mins(1));
     provider.manners().key_id = String::from("second");
     provider.manners().protocol = json!({"exp": NOW / 1_000_000 + 300});
     world.walk(&provider, "").await.handed_off();

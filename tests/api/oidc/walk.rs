@@ -63,7 +63,7 @@ async fn a_newcomer_comes_back_with_an_account() {
 async fn the_token_of_the_hand_off_lives_a_minute() {
     let (world, provider) = house(&[]).await;
     let token = world.walk(&provider, "").await.handed_off();
-    world.advance(Duration::from_secs(60));
+    world.advance(Duration::from_mins(1));
     world.redeem_token(&token).await.is_error(400, "AUTH_006");
 }
 
@@ -130,7 +130,7 @@ async fn a_return_without_a_live_state_lands_on_a_page_and_never_on_an_error_bod
         reply.turned_away("invalid_state", "AUTH_013");
     }
     let away = world.away("").await;
-    world.advance(Duration::from_secs(600));
+    world.advance(Duration::from_mins(10));
     world.back(&away, "code=x").await.turned_away("invalid_state", "AUTH_013");
 }
 

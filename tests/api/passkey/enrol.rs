@@ -11,6 +11,9 @@ use crate::world::{
     soft_passkey::{AAGUID, BACKED_UP, BACKUP_ELIGIBLE, Maker, PRESENT, VERIFIED, client_data, decode, encode},
 };
 
+/// Spoils a credential, given the options and another credential.
+type Spoil = fn(&Value, &mut Value, &Value);
+
 #[tokio::test]
 async fn the_options_of_an_enrolment_are_the_bare_w3c_form() {
     let world = sites().await;
@@ -215,7 +218,7 @@ async fn an_enrolment_ends_once_for_its_own_person_and_within_its_time() {
 
     let begun = begin_enrolment(&person, LABS).await;
     let (_, credential) = Maker::on(LABS).make(&begun["options"]);
-    world.advance(std::time::Duration::from_secs(300));
+    world.advance(std::time::Duration::from_mins(5));
     let late = person.post(REGISTER_COMPLETE, complete_body(&begun, &credential)).origin(LABS).await;
     late.is_error(400, "WEBAUTHN_001");
     assert_eq!(db_passkeys_of(&world, &other.email).await, 0);
@@ -238,7 +241,7 @@ async fn what_is_no_attestation_of_this_ceremony_is_refused() {
     let world = sites().await;
     let person = world.signed_in().await;
     let other = begin_enrolment(&person, LABS).await;
-    let spoil: [(&str, fn(&Value, &mut Value, &Value)); 6] = [
+    let spoil: [(&str, Spoil); 6] = [
         ("another challenge", |_, credential, other| {
             let challenge = decode(&other["options"]["challenge"]);
             credential["response"]["clientDataJSON"] = json!(encode(client_data("webauthn.create", &challenge, LABS)));

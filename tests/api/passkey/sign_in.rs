@@ -194,7 +194,7 @@ async fn a_challenge_lives_five_minutes() {
     let credential = passkey.get(&begun["options"]);
     complete_login(&world, &begun, &credential).await.is(200);
     let begun = begin_login(&world, &person.email, LABS).await;
-    world.advance(Duration::from_secs(300));
+    world.advance(Duration::from_mins(5));
     let credential = passkey.get(&begun["options"]);
     complete_login(&world, &begun, &credential).await.is_error(400, "WEBAUTHN_001");
 }

@@ -52,7 +52,7 @@ async fn a_ticket_ends_with_its_minute_its_session_and_its_account() {
     let world = house().await;
     let anna = world.signed_in().await;
     let late = anna.post(ISSUE, json!({})).await.field("ticket");
-    world.advance(Duration::from_secs(60));
+    world.advance(Duration::from_mins(1));
     redeem(&world, KEYS[0], &late).await.is_error(400, "AUTH_006");
     let orphan = anna.post(ISSUE, json!({})).await.field("ticket");
     anna.post("/api/auth/logout", json!({})).await.is(200);
