@@ -56,10 +56,16 @@ done)
 is "every key lives 1 to 60 seconds" "" "$outside"
 matches "its value is the count" '^3[01]$' "$(redis GET rate_limit:auth:/api/auth/login:198.51.100.1)"
 
-# A key that lost its end is not a refusal for ever.
-redis PERSIST rate_limit:auth:/api/auth/register:198.51.100.1 >/dev/null
-BASE_URL=$first ask POST /api/auth/register '{}'
-ttl=$(redis TTL rate_limit:auth:/api/auth/register:198.51.100.1)
+# A key that lost its end is not a refusal for ever. A worker that has just refused this client may answer from its own
+# memory for a second, so it is asked until it asks Redis.
+register=rate_limit:auth:/api/auth/register:198.51.100.1
+redis PERSIST "$register" >/dev/null
+ends() {
+    BASE_URL=$first ask POST /api/auth/register '{}'
+    ttl=$(redis TTL "$register")
+    [ "$ttl" -ge 0 ]
+}
+wait_until 5 ends || true
 matches "a key without an end gets one again" '^([1-9]|[1-5][0-9]|60)$' "$ttl"
 
 # Redis goes away. Nobody is refused for it and nobody waits; each worker counts for itself.

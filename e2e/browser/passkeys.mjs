@@ -39,6 +39,18 @@ const run = (page, base, verb, ...args) =>
     [base, verb, args],
   );
 
+// The same for a passkey that the device has not got. What the service names instead may be an internal passkey, which
+// the browser misses at once, or one on a security key, for which it waits until the page gives up.
+const signInInVain = (page, base, email) =>
+  page.evaluate(
+    async ([base, email]) => {
+      const signal = AbortSignal.timeout(3_000);
+      return window.passkeys(base).signIn(email, { signal }).then((it) => it, (error) => error.name);
+    },
+    [base, email],
+  );
+const IN_VAIN = ['NotAllowedError', 'TimeoutError'];
+
 async function visit(page, origin) {
   await page.goto(`${origin}/`);
   await page.waitForFunction(() => 'passkeys' in window);
@@ -66,16 +78,16 @@ async function prove(page, device) {
   check('now the page of this browser offers it first', [true, 'a.localhost'], [remembered.has_passkeys, remembered.rp_id]);
 
   await visit(page, B);
-  const stray = await run(page, api, 'signIn', PERSON);
-  check('the passkey of a is not offered on b', 'NotAllowedError', stray.failed);
+  const stray = await signInInVain(page, api, PERSON);
+  check('the passkey of a is not offered on b', true, IN_VAIN.includes(stray));
   const onB = await run(page, api, 'enrol', token, 'on b');
   check('enrol on b, across sites', ['on b', 'b.localhost'], [onB.name, onB.rp_id]);
   const inB = await run(page, api, 'signIn', PERSON);
   check('sign in on b by address', PERSON, inB.user?.email);
   const anyB = await run(page, api, 'signInWithAny', {});
   check('sign in on b without an address', PERSON, anyB.user?.email);
-  const unknown = await run(page, api, 'signIn', 'nobody@example.com');
-  check('an unknown address looks like any other and opens nothing', 'NotAllowedError', unknown.failed);
+  const unknown = await signInInVain(page, api, 'nobody@example.com');
+  check('an unknown address looks like any other and opens nothing', true, IN_VAIN.includes(unknown));
 
   // A browser that does not look would send b's answer to a's challenge.
   const crossed = await page.evaluate(async (api) => {
