@@ -132,7 +132,7 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
     // A mailbox's numbers are never shown, and a refusal by one shows none at all.
     let hides_numbers = reply.header("ratelimit").is_none() && (reply.status == 429 || (!own && !volumetric));
-    if is_plain(path) {
+    if is_plain(path) && !facts.has_policy(method, path) {
         // A mailbox is counted once the body names one.
         let named = facts.counts_mailboxes(method, path) && policies.contains("\"auth-email\";");
         assert_eq!(policies.is_empty(), !volumetric && !own && !named, "{reply:?}");
