@@ -133,7 +133,7 @@ impl MagicLinks {
         if !account.is_active {
             return Err(Refusal::Disabled);
         }
-        let labelled = Visitor { user_agent: hand_off.name.or_else(|| visitor.user_agent.clone()), ..visitor.clone() };
+        let labelled = Visitor { label: hand_off.name, ..visitor.clone() };
         let opened = self.sessions.open(tx, &account, SignedInBy::Cli, &labelled).await?;
         Ok(Redeemed { opened, redirect_to: None })
     }

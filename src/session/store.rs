@@ -16,6 +16,7 @@ pub(super) struct NewSession<'a> {
     pub signed_in_by: &'a str,
     pub ip_address: &'a str,
     pub user_agent: Option<&'a str>,
+    pub label: Option<&'a str>,
     pub now: Timestamp,
     pub expires_at: Timestamp,
 }
@@ -32,14 +33,15 @@ pub(super) async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), Faul
         in tx,
         execute,
         "INSERT INTO sessions
-             (id, user_id, workspace_id, signed_in_by, ip_address, user_agent, created_at, last_seen_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)",
+             (id, user_id, workspace_id, signed_in_by, ip_address, user_agent, label, created_at, last_seen_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)",
         new.id,
         new.user_id,
         new.workspace_id,
         new.signed_in_by,
         new.ip_address,
         new.user_agent,
+        new.label,
         new.now,
         new.expires_at
     )

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::Purpose;
+use super::{Purpose, take_turn};
 use crate::{
     secret::Hashed,
     store::{Database, Fault, FromRow, Timestamp, Tx, query},
@@ -103,13 +103,15 @@ pub(super) async fn count_try(db: &Database, handle: &Hashed, tries: i64) -> Res
     )
 }
 
-/// Counts the live tickets of one purpose that were mailed to an address without an account.
-pub(super) async fn count_mailed_to(
+/// Counts the live tickets of one purpose that were mailed to an address without an account, holding the mailbox's turn
+/// so that parallel requests count one after the other.
+pub(super) async fn count_mailed_to_locked(
     tx: &mut Tx,
     mailbox: &str,
     purpose: Purpose,
     now: Timestamp,
 ) -> Result<i64, Fault> {
+    take_turn(tx, mailbox).await?;
     query!(
         in tx,
         one<(i64,)>,

@@ -81,3 +81,31 @@ async fn fifty_newcomers_links_of_one_mailbox_make_one_account() {
     assert_eq!(count(&replies, 200) + count(&replies, 400), 50, "{replies:?}");
     assert_eq!(world.db_accounts_of(&email).await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn fifty_requests_at_once_leave_a_newcomer_five_links() {
+    let world = World::with(&[("MAGIC_LINK_ALLOW_SIGNUP", "true")]).await;
+    let other = World::with(&[("MAGIC_LINK_ALLOW_SIGNUP", "true"), ("DATABASE_URL", world.database_url())]).await;
+    at_once((0..10).flat_map(|_| [&world, &other]).map(|place| place.redeem(json!({"token": "x"})))).await;
+    let mailboxes: Vec<String> = (0..5).map(|_| world.mailbox()).collect();
+    // Ten a minute is what one mailbox may be asked for; fifty at once are five mailboxes.
+    let asks = (0..50).map(|number| {
+        let place = if number % 2 == 0 { &world } else { &other };
+        place.wish(&mailboxes[number / 10])
+    });
+    let replies = at_once(asks).await;
+    assert_eq!(count(&replies, 202), 50, "{replies:?}");
+    for email in &mailboxes {
+        let live = "SELECT count(*) FROM tickets WHERE mailbox = $1 AND purpose = 'magic_link' AND used_at IS NULL";
+        assert_eq!(world.db_number(live, email).await, 5);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mailbox_without_a_turn_is_an_outage_and_no_way_round_the_limit() {
+    let world = World::with(&[("MAGIC_LINK_ALLOW_SIGNUP", "true")]).await;
+    assert_eq!(world.db_execute("DELETE FROM mailbox_turns WHERE $1 = $1", "").await, 1024);
+    let email = world.mailbox();
+    world.wish(&email).await.is_error(500, "SYS_001");
+    assert_eq!(world.db_number("SELECT count(*) FROM tickets WHERE mailbox = $1", &email).await, 0);
+}
