@@ -91,11 +91,13 @@ await travel({ port }, async ({ folder, browser, closing }) => {
   const ofTerminal = (await sessions()).find((it) => it.signed_in_by === 'cli');
   check('the list of sessions names the computer', [LABEL, 'The labs-auth command line'], [ofTerminal.label, ofTerminal.user_agent]);
   const letter = await mailTo(folder, EMAIL, 'The labs-auth command line');
-  check('so does the mail about it', true, letter.includes(LABEL));
+  // Mails break what could be taken for a web address by signs that nobody sees.
+  check('so does the mail about it', true, letter.replaceAll('\u200b', '').includes(`The labs-auth command line (${LABEL})`));
   await page.goBack();
+  const nobody = page.waitForEvent('requestfailed');
   await button(page, 'Authorise').click();
-  await page.waitForURL((url) => url.protocol === 'chrome-error:' || url.pathname === '/callback').catch(() => undefined);
-  check('pressing it again reaches nobody and ends nothing', 0, say(home, 'whoami').status);
+  const lost = new URL((await nobody).url());
+  check('pressing it again reaches nobody and ends nothing', ['127.0.0.1', '/callback', 0], [lost.hostname, lost.pathname, say(home, 'whoami').status]);
   const out = say(home, 'logout');
   check('logout', [0, 'Signed out.', false], [out.status, out.said, existsSync(kept)]);
   check('the session at the server has ended', undefined, (await sessions()).find((it) => it.signed_in_by === 'cli'));
@@ -136,10 +138,13 @@ await travel({ port }, async ({ folder, browser, closing }) => {
   const inside = await until('the frame', async () => tab.frames().find((it) => it !== tab.mainFrame() && it.url() !== '' && it.url() !== 'about:blank'));
   check('the page cannot be framed', [0, true], [await inside.locator('form').count(), inside.url().startsWith('chrome-error:')]);
   await tab.close();
-  check('a page of ours that was changed is refused', 403, await page.evaluate(async (form) => {
-    const body = new URLSearchParams({ ...form, port: '4321', decision: 'allow' });
-    return (await fetch('/api/auth/cli-login', { method: 'POST', body, redirect: 'manual' })).status;
-  }, form));
+  const changed = await context.newPage();
+  await changed.goto(third.page);
+  await changed.locator('input[name=state]').evaluate((it) => (it.value = 'another-state-of-a-client'));
+  const refused = changed.waitForResponse((it) => it.request().method() === 'POST');
+  await button(changed, 'Authorise').click();
+  check('a page of ours whose fields were changed is refused', 403, (await refused).status());
+  await changed.close();
   await button(page, 'Authorise').click();
   await page.getByText('You are signed in').waitFor();
   check('after all that the true page still works', 0, (await third.ended).status);

@@ -1,11 +1,12 @@
 // The mails that `labs-auth dev` leaves in its folder, as their reader sees the text part.
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { until } from './journey.mjs';
 
 /** Waits for a mail to `address` whose text contains `word`, other than those in `seen`; returns its text. */
 export function mailTo(folder, address, word, seen = new Set()) {
   return until(`a mail to ${address} with ${word}`, () => {
-    const names = readdirSync(`${folder}/data/mail`).filter((name) => name.endsWith('.eml') && !seen.has(name));
+    const place = `${folder}/data/mail`; // made with the first mail
+    const names = existsSync(place) ? readdirSync(place).filter((name) => name.endsWith('.eml') && !seen.has(name)).sort() : [];
     for (const name of names) {
       const raw = readFileSync(`${folder}/data/mail/${name}`, 'utf8');
       const text = raw.includes(`<${address}>`) || raw.includes(`To: ${address}`) ? textOf(raw) : '';

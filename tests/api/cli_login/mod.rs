@@ -111,7 +111,8 @@ async fn the_list_of_sessions_and_the_mail_name_the_machine_and_its_program() {
         assert!(own.clone().any(|it| it["label"] == label), "{exported}");
     }
     let mails = world.mails_to(&anna.email).await;
-    let texts: Vec<&str> = mails.iter().rev().take(2).map(|mail| mail.text.as_str()).collect();
+    // Mails break what could be taken for a web address by signs that nobody sees.
+    let texts: Vec<String> = mails.iter().rev().take(2).map(|mail| mail.text.replace('\u{200b}', "")).collect();
     assert!(texts[1].contains("The labs-auth command line (Annas <b>Laptop</b>)"), "{texts:?}");
     assert!(texts[0].contains("The labs-auth command line, "), "{texts:?}");
     assert!(mails.iter().all(|mail| !mail.html.contains("<b>Laptop")), "{mails:?}");
@@ -242,8 +243,8 @@ async fn a_query_is_checked_field_by_field_and_charged() {
     with("name", &"a".repeat(65)).await.has_fault("string_too_long", "query.name");
     let bare = anybody.get(PATH).await;
     assert_eq!(bare.faults().len(), 3, "{bare:?}");
-    assert_eq!(bare.remaining(), 15);
-    for _ in 0..15 {
+    assert_eq!(bare.remaining(), 13);
+    for _ in 0..13 {
         anybody.get(PATH).await.is(422);
     }
     anybody.get(PATH).await.is_rate_limited();

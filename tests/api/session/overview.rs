@@ -42,8 +42,17 @@ async fn a_person_sees_where_it_is_signed_in_and_which_session_this_is() {
     assert!(sessions.iter().all(|session| session["label"].is_null()), "only a hand-off has a label: {sessions:?}");
     let mut names: Vec<&String> = sessions[0].as_object().unwrap().keys().collect();
     names.sort();
-    let expected =
-        ["created_at", "current", "expires_at", "id", "ip_address", "label", "last_seen_at", "signed_in_by", "user_agent"];
+    let expected = [
+        "created_at",
+        "current",
+        "expires_at",
+        "id",
+        "ip_address",
+        "label",
+        "last_seen_at",
+        "signed_in_by",
+        "user_agent",
+    ];
     assert_eq!(names, expected);
 }
 
