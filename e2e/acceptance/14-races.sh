@@ -24,7 +24,8 @@ wait_until 60 curl -sf -o /dev/null "$provider/.well-known/openid-configuration"
 # Ten mails a minute for one mailbox would leave no race between fifty requests for it.
 printf '[buckets.auth-email]\nquota = 1000\n' >"$work/limits.toml"
 database=$("$e2e/services" database e2e_races)
-worker=(DATABASE_URL="$database" RATE_LIMIT_POLICIES="$work/limits.toml" REDIS_ENABLED=true REDIS_URL="redis://127.0.0.1:$REDIS_PORT/14" SERVICE_KEYS="$service_key"
+worker=(DATABASE_URL="$database" RATE_LIMIT_POLICIES="$work/limits.toml" SERVICE_KEYS="$service_key"
+    REDIS_ENABLED=true REDIS_URL="redis://127.0.0.1:$REDIS_PORT/14"
     MAGIC_LINK_ALLOW_SIGNUP=true PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR=1000
     INFOMANIAK_ISSUER="$provider" INFOMANIAK_CLIENT_ID=labs
     INFOMANIAK_CLIENT_SECRET='a secret between the two of them')
@@ -39,15 +40,17 @@ storm() { # METHOD PATH BODY [HEADER…]
     shift 3
     STORM_ANSWERS=$work/storm.json node "$e2e/wire/storm.mjs" 50 "$method" "$path" "$body" "$first" "$second" -- "$@"
 }
+answers() { node -p "const all = JSON.parse(require('fs').readFileSync(process.argv[1])); $1" "$work/storm.json"; } # EXPRESSION
 won() { # FIELD
-    BODY=$(node -e 'const won = JSON.parse(require("fs").readFileSync(process.argv[1])).find((it) => it.status === 200);
-        console.log(won ? won.body : "{}")' "$work/storm.json")
+    BODY=$(answers 'all.find((it) => it.status === 200)?.body ?? "{}"')
     field "$1"
 }
+winner() { answers 'all.find((it) => it.status === 200)?.number'; }
 bearer() { echo "Authorization: Bearer $1"; }
+of_body() { node -p "JSON.parse(process.argv[1]).$1" "$BODY"; }
 sessions() { # ACCESS      how many are open
     ask GET /api/auth/sessions '' -H "$(bearer "$1")"
-    node -e 'console.log(JSON.parse(process.argv[1]).sessions.length)' "$BODY"
+    of_body sessions.length
 }
 one_winner='1x200 49x400'
 
@@ -69,8 +72,9 @@ wait_until 30 has_mails "$anna" 6
 is "50 first passwords by one link" "$one_winner" \
     "$(storm POST /api/auth/set-password "{\"token\":\"$token\",\"password\":\"Chosen-Horse-%n!\"}")"
 access=$(won access_token)
-is "one session, one workspace" "1 0" \
-    "$(sessions "$access") $(ask GET /api/auth/workspaces '' -H "$(bearer "$access")" && field workspaces.1 >/dev/null 2>&1 || echo 0)"
+is "one session" 1 "$(sessions "$access")"
+ask GET /api/auth/workspaces '' -H "$(bearer "$access")"
+is "one workspace" "200 1" "$STATUS $(of_body 'workspaces.length')"
 
 make_account "$cora"
 CLIENT=203.0.113.14
@@ -78,14 +82,13 @@ ask POST /api/auth/forgot-password "{\"email\":\"$cora\"}"
 token=$(token_from_mail "$cora" /reset-password)
 is "50 resets by one link" "$one_winner" \
     "$(storm POST /api/auth/reset-password "{\"token\":\"$token\",\"new_password\":\"Chosen-Horse-%n!\"}")"
-winner=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).find((it) => it.status === 200).number' "$work/storm.json")
+winner=$(winner)
 log_in "$cora" "Chosen-Horse-$winner!"
 is "the winner's password signs in" 200 "$STATUS"
 access=$(field access_token)
-refresh=$(field refresh_token)
 is "50 changes of one password" "$one_winner" "$(storm POST /api/auth/change-password \
     "{\"current_password\":\"Chosen-Horse-$winner!\",\"new_password\":\"Another-Horse-%n!\"}" "$(bearer "$access")")"
-winner=$(node -p 'JSON.parse(require("fs").readFileSync(process.argv[1])).find((it) => it.status === 200).number' "$work/storm.json")
+winner=$(winner)
 log_in "$cora" "Another-Horse-$winner!"
 is "the winner's password signs in again" 200 "$STATUS"
 access=$(field access_token)
@@ -96,8 +99,7 @@ is "one link to confirm and five to choose a password were mailed, no more" 6 "$
 # --- sessions ------------------------------------------------------------------------------------------------------
 
 is "50 refreshes with one token, inside its grace" "50x200" "$(storm POST /api/auth/refresh "{\"refresh_token\":\"$refresh\"}")"
-is "each with a successor of its own" 50 "$(node -p 'new Set(JSON.parse(require("fs").readFileSync(process.argv[1]))
-    .map((it) => JSON.parse(it.body).refresh_token)).size' "$work/storm.json")"
+is "each with a successor of its own" 50 "$(answers 'new Set(all.map((it) => JSON.parse(it.body).refresh_token)).size')"
 is "in one session each" 2 "$(sessions "$access")"
 successor=$(won refresh_token)
 ask POST /api/auth/refresh "{\"refresh_token\":\"$successor\"}"
@@ -153,8 +155,7 @@ for _ in 1 2 3 4 5 6; do
 done
 is "50 returns with one state" "49x302 $frontend/login 1x302 $frontend/magic-link" \
     "$(storm GET "/api/auth/infomaniak/callback${location#"$redirect_uri"}" '' "Cookie: $ours")"
-token=$(node -p 'new URL(JSON.parse(require("fs").readFileSync(process.argv[1])).find((it) => it.location.includes("token="))
-    .location).searchParams.get("token")' "$work/storm.json")
+token=$(answers 'new URL(all.find((it) => it.location.includes("token=")).location).searchParams.get("token")')
 is "50 redemptions of its hand-off" "$one_winner" "$(storm POST /api/auth/verify-magic-link "{\"token\":\"$token\"}")"
 is "which is one session more" "$((before + 4))" "$(sessions "$access")"
 

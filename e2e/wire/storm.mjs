@@ -5,7 +5,8 @@
 //
 // Prints how often each outcome came, `1x200 49x400`; a redirect's outcome has its target without the query. The answers
 // go to the file STORM_ANSWERS as a JSON list of {number, base, status, location, body}. A 503 with Retry-After says "not
-// now" about hashing and nothing about the race: it is asked again as it says, and counted on standard error.
+// now" (all hands are hashing, or no connection was to be had) and nothing about the race: it is asked again when it says,
+// and counted on standard error.
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
