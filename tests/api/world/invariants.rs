@@ -44,8 +44,6 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     } else if let Some(asset) = screen(asked, reply) {
         assert_eq!(reply.header("content-type"), Some(asset.kind), "{reply:?}");
         assert_eq!(reply.header("cache-control"), Some("no-cache"), "{reply:?}");
-        let policy = reply.header("content-security-policy").unwrap_or_default();
-        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{reply:?}");
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         let body = reply.json();
@@ -82,6 +80,9 @@ fn dressed(facts: &Facts, asked: &Ask, reply: &Reply) {
     if is_page(asked, reply) {
         let strict = |it: &str| it.starts_with("default-src 'none'; style-src 'nonce-") && !it.contains("unsafe");
         assert!(policy.is_some_and(strict), "{reply:?}");
+    } else if screen(asked, reply).is_some() {
+        let own = |it: &str| it.starts_with("default-src 'none'; script-src 'self';") && !it.contains("unsafe");
+        assert!(policy.is_some_and(own), "{reply:?}");
     } else {
         assert_eq!(policy, Some("default-src 'none'; frame-ancestors 'none'"), "{reply:?}");
     }
