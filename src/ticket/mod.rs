@@ -19,7 +19,7 @@ pub use self::{
     code::Code,
     store::{
         Claimed, Live, Pending, claim, claim_sign_in, claim_unowned, claim_whole, delete_all, delete_every,
-        delete_mailed_to, delete_others, find_live, find_used, pending_of, sweep,
+        delete_mailed_to, delete_others, find_holder, find_live, find_used, pending_of, sweep,
     },
     turn::take_turn,
 };

@@ -184,6 +184,16 @@ pub async fn claim_whole(
     )
 }
 
+/// For whom a ticket was written, without claiming it.
+pub async fn find_holder(tx: &mut Tx, hash: &Hashed) -> Result<Option<(Option<Uuid>, Option<String>)>, Fault> {
+    query!(
+        in tx,
+        optional<(Option<Uuid>, Option<String>)>,
+        "SELECT user_id, mailbox FROM tickets WHERE hash = $1 AND used_at IS NULL",
+        hash.as_bytes()
+    )
+}
+
 /// Claims a ticket of any purpose that signs somebody in.
 pub async fn claim_sign_in(tx: &mut Tx, hash: &Hashed, now: Timestamp) -> Result<Option<Claimed>, Fault> {
     let [first, second, third] = Purpose::SIGN_IN;
