@@ -222,7 +222,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let client =
             client.ok_or_else(|| ApiError::internal("a request reached a handler without a client address"))?;
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers) })
+        Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers), label: None })
     }
 }
 
