@@ -21,4 +21,4 @@ mod turns;
 mod tutorial;
 mod twin;
 mod window;
-mod world;
+pub(crate) mod world;
