@@ -46,4 +46,6 @@ mod session;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
+mod ticket;
+#[cfg(test)]
 mod world;

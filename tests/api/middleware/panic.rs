@@ -10,7 +10,10 @@ use std::{
 
 use labs_auth::secret::RandomSource;
 
-use crate::{limit::world::Log, world::{PAGE, PASSWORD, Verbs, World}};
+use crate::{
+    limit::world::Log,
+    world::{PAGE, PASSWORD, Verbs, World},
+};
 
 /// Chance that gives out when it is asked for the 32 bytes of a secret. Ids and salts, which are shorter, still come.
 #[derive(Clone, Default)]

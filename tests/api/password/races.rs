@@ -8,7 +8,7 @@ use crate::world::{Ask, PASSWORD, Reply, Verbs, World};
 
 /// One flood of hashes at a time: a request waits for its turn for a bounded time and is then told so with a 503. That
 /// is as it should be, but several floods at once would measure the machine and not the service.
-pub(super) static FLOOD: Semaphore = Semaphore::const_new(1);
+pub(crate) static FLOOD: Semaphore = Semaphore::const_new(1);
 
 /// Sends all of these at once, each on a task of its own.
 pub(crate) async fn at_once(asks: impl IntoIterator<Item = Ask>) -> Vec<Reply> {
