@@ -203,6 +203,7 @@ async fn liveness_waits_behind_none_of_fifty_hashes() {
     const LOGINS: usize = 50;
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     let wrong = || world.anonymous().login(&email, "Wrong-Horse-1!");
     // What one login takes when nobody else is there, measured now and here.

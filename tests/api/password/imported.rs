@@ -94,6 +94,7 @@ async fn only_what_bcrypt_saw_counts_until_there_is_a_new_password() {
 async fn twelve_first_sign_ins_at_once_all_succeed() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = bring(&world, KNOWN[5].1).await;
     let replies = at_once((0..12).map(|_| world.anonymous().login(&email, GREETING))).await;
     assert_eq!(count(&replies, 200), 12, "{replies:?}");
@@ -121,6 +122,7 @@ async fn a_flood_of_one_accounts_sign_ins_leaves_everybody_else_a_connection() {
     }
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let anna = bring(&world, KNOWN[5].1).await;
     let ben = world.member().await;
     // Somebody holds the account's row, as the first of many sign-ins does on a slow day.

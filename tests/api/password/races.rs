@@ -31,6 +31,7 @@ async fn fifty_resets_with_one_link_have_one_winner() {
     // case 073
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     world.anonymous().post("/api/auth/forgot-password", json!({"email": email})).await.is(202);
     let token = world.mailed_token(&email, "/reset-password").await;
@@ -52,6 +53,7 @@ async fn fifty_resets_with_one_link_have_one_winner() {
 async fn fifty_first_passwords_with_one_link_open_one_session() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     world.db_forget_password(&email).await;
     world.anonymous().post("/api/auth/forgot-password", json!({"email": email})).await.is(202);
@@ -78,6 +80,7 @@ async fn ten_registrations_of_one_mailbox_make_one_account() {
     // case 193
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.mailbox();
     let body = json!({"email": email, "password": PASSWORD});
     let replies = at_once(from_everywhere(&world, "/api/auth/register", &body, 10)).await;
@@ -93,6 +96,7 @@ async fn ten_registrations_of_one_mailbox_make_one_account() {
 async fn fifty_registrations_of_one_mailbox_are_ten_and_forty_refusals() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.mailbox();
     let body = json!({"email": email, "password": PASSWORD});
     let replies = at_once(from_everywhere(&world, "/api/auth/register", &body, 50)).await;
@@ -105,6 +109,7 @@ async fn fifty_mailboxes_register_at_once() {
     // case 197
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let asks: Vec<Ask> = (0..50)
         .map(|_| world.anonymous().post("/api/auth/register", json!({"email": world.mailbox(), "password": PASSWORD})))
         .collect();
@@ -118,6 +123,7 @@ async fn fifty_mailboxes_register_at_once() {
 async fn thirty_logins_of_one_office_are_thirty_sessions() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     let office = world.anonymous();
     let replies = at_once((0..30).map(|_| office.login(&email, PASSWORD))).await;

@@ -193,6 +193,7 @@ async fn under_the_strictest_isolation_parallel_refreshes_lose_nobodys_session()
         url.push_str("&options[default_transaction_isolation]=serializable");
     }
     let strict = World::with(&[("DATABASE_URL", &url)]).await;
+    strict.warm().await;
     let asks: Vec<_> = (0..20)
         .map(|number| strict.anonymous().post(REFRESH, json!({"refresh_token": people[number % 5].refresh})))
         .collect();
