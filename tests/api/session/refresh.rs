@@ -199,8 +199,8 @@ async fn under_the_strictest_isolation_parallel_refreshes_lose_nobodys_session()
         .collect();
     let replies = at_once(asks).await;
     assert_eq!(count(&replies, 200), 20, "{replies:?}");
-    for number in 0..5 {
-        let renewed = strict.holder_of(&replies[number]);
+    for reply in &replies[..5] {
+        let renewed = strict.holder_of(reply);
         assert!(renewed.is_signed_in().await);
         renewed.refresh_with(&renewed.refresh).await.is(200);
     }
