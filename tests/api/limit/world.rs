@@ -209,6 +209,7 @@ impl Log {
 
     /// Hears everything down to this level.
     pub(crate) fn listen_to(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        crate::world::second_subscriber();
         let log = Self::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()
