@@ -179,7 +179,7 @@ async fn the_database_holds_no_token_in_clear() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn under_the_strictest_isolation_parallel_refreshes_lose_nobodys_session() {
+async fn where_the_servers_default_isolation_is_the_strictest_parallel_refreshes_lose_nobodys_session() {
     // case 201
     let world = World::new().await;
     let email = world.member().await;
