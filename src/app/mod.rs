@@ -127,6 +127,7 @@ impl App {
             post: post.clone(),
             hashing,
             turns: Turns::default(),
+            sign_ins: Turns::default(),
             sessions: sessions.clone(),
             policy: settings.accounts.policy.clone(),
             neighbour_key: secrets.current.derive("login neighbour"),

@@ -94,9 +94,10 @@ impl std::fmt::Debug for FirstKey {
 /// `POST /api/prima/v1/accounts/verify`
 pub(crate) async fn verify(
     State(developers): State<Developers>,
+    visitor: Visitor,
     Limited(_, body): Limited<PerPath, VerifyBody>,
 ) -> Result<impl IntoResponse, ApiError> {
-    let Equipped { account, row, key } = developers.verify(&body.token.0).await?;
+    let Equipped { account, row, key } = developers.verify(&body.token.0, &visitor.client).await?;
     let answer = Verified {
         object: "account",
         id: account.id,

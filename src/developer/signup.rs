@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     account::{self, Email, Locale},
+    audit::{self, Act, Event},
     limit::{Admission, ClientIp, extract::HourlySignup},
     mail::{Delivery, Letter, Recipient},
     secret::fingerprint,
@@ -76,6 +77,8 @@ impl Developers {
         };
         store::insert(&mut tx, &issued.secret.hash(), &new).await?;
         let typed = Recipient { email, name: new.name, language: wanted.locale.language() };
+        let event = Event::by(Act::DeveloperSignup, client, now).naming(known.as_ref().map(|it| it.id), email);
+        audit::record(&mut tx, &event).await?;
         match known {
             Some(known) if equipped => {
                 let letter = Letter::PrimaKeyExists { portal: self.portal.to_string() };

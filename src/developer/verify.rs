@@ -9,7 +9,9 @@ use super::{
 };
 use crate::{
     account::{self, Account, NewAccount},
+    audit::{self, Act, Event},
     error::ApiError,
+    limit::ClientIp,
     secret::Plain,
     store::{Timestamp, Tx, retrying},
     ticket::{self, Purpose},
@@ -31,13 +33,13 @@ impl Developers {
     ///
     /// # Errors
     /// A bad link, a disabled account, an account with a key, a spent invitation, an absent part.
-    pub async fn verify(&self, token: &Plain) -> Result<Equipped, Refusal> {
-        let equipped = retrying(|| self.redeem(token)).await?;
+    pub async fn verify(&self, token: &Plain, client: &ClientIp) -> Result<Equipped, Refusal> {
+        let equipped = retrying(|| self.redeem(token, client)).await?;
         tracing::info!(user = %equipped.account.id, key = %equipped.row.id, "Developer verified, first key issued");
         Ok(equipped)
     }
 
-    async fn redeem(&self, token: &Plain) -> Result<Equipped, Refusal> {
+    async fn redeem(&self, token: &Plain, client: &ClientIp) -> Result<Equipped, Refusal> {
         let now = self.clock.now();
         let hash = token.hash();
         let mut tx = self.db.begin().await?;
@@ -53,6 +55,8 @@ impl Developers {
         }
         if store::has_live_key(&mut tx, &pending.email, now).await? {
             // The link is used up all the same: nothing is left that it could be good for.
+            let event = Event::by(Act::DeveloperVerified, client, now).on(account.id).refused("has a key");
+            audit::record(&mut tx, &event).await?;
             tx.commit().await?;
             return Err(Refusal::HasKey);
         }
@@ -77,6 +81,10 @@ impl Developers {
         let row = api_key::insert(&mut tx, &key, &new).await?;
         store::insert_developer(&mut tx, account.id, &pending, now).await?;
         store::delete_others(&mut tx, &pending.email).await?;
+        audit::record(&mut tx, &Event::by(Act::DeveloperVerified, client, now).on(account.id)).await?;
+        let name = row.id.to_string();
+        let event = Event::by(Act::ApiKeyIssued, client, now).on(account.id).detail(&name);
+        audit::record(&mut tx, &event).await?;
         tx.commit().await?;
         Ok(Equipped { account, row, key })
     }

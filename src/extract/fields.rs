@@ -73,6 +73,14 @@ impl Fields {
         }
     }
 
+    /// A field that may be absent, but means nothing when it is null.
+    pub fn if_present<T: Field>(&mut self, names: &[&'static str]) -> Option<T> {
+        match self.find(names) {
+            (_, None) => None,
+            (name, Some(value)) => self.note(name, T::read(&value)),
+        }
+    }
+
     /// A field that must be there and is an object with fields of its own.
     pub fn object<T: FromFields>(&mut self, names: &[&'static str]) -> Option<T> {
         let (name, value) = self.find(names);

@@ -3,6 +3,7 @@
 use super::{MagicLinks, Particulars, Refusal};
 use crate::{
     account::{self, Email, Locale},
+    audit::{self, Act, Event},
     error::ApiError,
     limit::{Admission, extract::Mailbox},
     mail::{Delivery, Letter, Recipient, Request},
@@ -59,6 +60,8 @@ impl MagicLinks {
         };
         let delivery = if issued.live { Delivery::Send } else { Delivery::Void };
         self.post.enqueue(tx, recipient, &letter, delivery).await?;
+        let event = Event::by(Act::LinkAsked, &visitor.client, self.clock.now());
+        audit::record(tx, &event.naming(account.as_ref().map(|it| it.id), email.as_str())).await?;
         Ok(handle)
     }
 }

@@ -16,7 +16,8 @@ impl Hosts {
         let mut values = request.headers().get_all(header::HOST).iter();
         let (Some(value), None) = (values.next(), values.next()) else { return false };
         // A host and perhaps a port (RFC 9110, 7.2); an authority may also name a user, which no `Host` does.
-        let plain = |host: &Authority| !host.as_str().contains('@') && !host.host().is_empty();
+        let plain =
+            |host: &Authority| !host.as_str().contains('@') && !host.host().is_empty() && has_port_or_none(host);
         let Some(host) = Authority::try_from(value.as_bytes()).ok().filter(plain) else { return false };
         if request.uri().authority().is_some_and(|target| !target.as_str().eq_ignore_ascii_case(host.as_str())) {
             return false;
@@ -27,6 +28,14 @@ impl Hosts {
     fn allows(&self, host: &str) -> bool {
         let host = host.strip_suffix('.').unwrap_or(host);
         self.allowed.iter().any(|name| name.eq_ignore_ascii_case(host))
+    }
+}
+
+/// What follows the name is a port of the network, or nothing (RFC 3986, 3.2.3 allows the bare colon).
+fn has_port_or_none(host: &Authority) -> bool {
+    match host.as_str().strip_prefix(host.host()).unwrap_or_default() {
+        "" | ":" => true,
+        port => host.port_u16().is_some() && port.trim_start_matches(':').bytes().all(|byte| byte.is_ascii_digit()),
     }
 }
 

@@ -54,7 +54,7 @@ impl Corridor {
     /// Walks a request through, from the door to the room and back.
     async fn walk(self: Arc<Self>, router: Router, mut request: Request) -> Response {
         // Minted, never taken from the client: it is what a person quotes to support.
-        let id = request_id::mint(&self.entropy);
+        let id = request_id::mint(&self.entropy, &self.clock);
         // Inferred once; log, limits and sessions read the same fact.
         let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::None);
         let client = self.proxies.infer(&peer, request.headers(), self.prefixes);

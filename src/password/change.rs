@@ -23,14 +23,14 @@ use crate::{
     ticket::{self, Purpose},
 };
 
-/// How many accounts may change their passwords at once in this process, at most.
+/// How many accounts may take turns at once in this process, at most.
 const STRIPES: usize = 1024;
 
-/// Longest that a change waits for its turn.
+/// Longest that somebody waits for a turn.
 const WAIT: Duration = Duration::from_secs(10);
 
-/// Lets the changes of one account's password come one after the other. It saves work and decides nothing: which change
-/// wins is the database's business, also between processes.
+/// Lets what is done to one account come one after the other. It saves work and connections and decides nothing: who wins
+/// is the database's business, also between processes.
 #[derive(Clone, Debug)]
 pub struct Turns(Arc<[Mutex<()>]>);
 
@@ -41,14 +41,14 @@ impl Default for Turns {
 }
 
 impl Turns {
-    async fn of(&self, account: Uuid) -> Result<MutexGuard<'_, ()>, ApiError> {
+    pub(super) async fn of(&self, account: Uuid) -> Result<MutexGuard<'_, ()>, ApiError> {
         // Ids are random, so any two bytes spread them evenly.
         let [high, low, ..] = *account.as_bytes();
         let place = usize::from(u16::from_be_bytes([high, low])) % STRIPES;
         let stripe = self.0.get(place).ok_or_else(|| ApiError::internal("a stripe is missing"))?;
         tokio::time::timeout(WAIT, stripe.lock())
             .await
-            .map_err(|_| ApiError::unavailable("too many changes of one password wait for their turn"))
+            .map_err(|_| ApiError::unavailable("too many wait for their turn at one account"))
     }
 }
 

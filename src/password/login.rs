@@ -59,6 +59,9 @@ impl Passwords {
             return self.refuse(Refusal::Unconfirmed, &event.refused("address unconfirmed")).await;
         }
         let renewed = if outdated { Some(hashing.hash(password).await?) } else { None };
+        // All sign-ins of one account wait for its row. Waiting there, twenty of them would hold every connection, and
+        // everybody else would be told that the database is absent; so they wait here and hold one.
+        let _turn = self.sign_ins.of(account.id).await?;
         retrying(async || {
             let mut tx = self.db.begin().await?;
             if account::still_holds(&mut tx, account.id, stored).await? {

@@ -40,7 +40,10 @@ pub struct Passwords {
     pub tickets: Tickets,
     pub post: Post,
     pub hashing: Hashing,
+    /// Changes of one account's password, one after the other.
     pub turns: change::Turns,
+    /// Sign-ins of one account, one after the other once the password has been checked.
+    pub sign_ins: change::Turns,
     pub sessions: Sessions,
     pub policy: Policy,
     /// Leads an address to the account whose hash an unknown one is compared with.

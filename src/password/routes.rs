@@ -138,9 +138,10 @@ pub(crate) async fn forgot(
 /// `POST /api/auth/resend-verification`
 pub(crate) async fn resend_verification(
     State(passwords): State<Passwords>,
+    visitor: Visitor,
     Limited(admission, body): Limited<Mailbox<VerificationMail>, MailboxBody>,
 ) -> Result<impl IntoResponse, ApiError> {
-    passwords.resend_verification(&admission, &body.email).await?;
+    passwords.resend_verification(&admission, &body.email, &visitor.client).await?;
     let sentence = "If the address still needs confirming, we have sent a link.";
     Ok((StatusCode::ACCEPTED, Json(Message::new(sentence))))
 }

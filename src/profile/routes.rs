@@ -43,8 +43,9 @@ impl FromFields for ProfileChange {
         Some(Self {
             full_name: fields.change(&["full_name", "name"]),
             avatar_url: fields.change(&["avatar_url"]),
-            locale: fields.optional(&["locale"]),
-            default_workspace_id: fields.optional(&["default_workspace_id"]),
+            // What everybody has can be changed, not taken away.
+            locale: fields.if_present(&["locale"]),
+            default_workspace_id: fields.if_present(&["default_workspace_id"]),
         })
     }
 }

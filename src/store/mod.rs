@@ -15,7 +15,7 @@ pub use sqlx::{FromRow, types::Json};
 
 pub use self::fault::Fault;
 pub(crate) use self::{
-    bulk::insert_many,
+    bulk::{ROWS, insert_many},
     query::{bounded, query},
 };
 pub use crate::clock::Timestamp;

@@ -18,6 +18,10 @@ const ACQUIRE_DEADLINE: Duration = Duration::from_secs(3);
 /// An idle connection is given back to the server after this long.
 const IDLE: Duration = Duration::from_mins(5);
 
+/// The isolation that the statements of the house are written for: a claim by UPDATE waits for the row and then sees what
+/// the winner left. A server whose default is stricter would answer parallel claims with serialisation failures instead.
+const ISOLATION: &str = "SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED";
+
 pub(super) async fn open(url: &str) -> Result<PgPool, Fault> {
     let options = PgConnectOptions::from_str(url)
         .map_err(|_| Fault::defect("DATABASE_URL is not a valid PostgreSQL address"))?
@@ -26,6 +30,9 @@ pub(super) async fn open(url: &str) -> Result<PgPool, Fault> {
         .max_connections(CONNECTIONS)
         .acquire_timeout(ACQUIRE_DEADLINE)
         .idle_timeout(IDLE)
+        .after_connect(|connection, _| {
+            Box::pin(async move { sqlx::query(ISOLATION).execute(connection).await.map(|_| ()) })
+        })
         .connect_with(options)
         .await?;
     migrate::postgres(&pool).await?;

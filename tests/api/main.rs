@@ -48,4 +48,6 @@ mod session;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
+mod ticket;
+#[cfg(test)]
 mod world;

@@ -57,6 +57,7 @@ struct Sums {
 
 pub(super) async fn run(import: &Import, people: &People) -> Result<ExitCode, Failure> {
     let (input, size) = open(&import.file)?;
+    people.db.expect_much().await.map_err(|fault| vec![fault.for_log().to_owned()])?;
     let keep = if import.dry_run { Keep::DryRun } else { Keep::Yes };
     let (sender, mut batches) = mpsc::channel(2);
     let clock = Clock::system();

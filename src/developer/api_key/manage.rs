@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     account::{Account, Workspace},
+    audit::{self, Act, Event},
     extract::Change,
+    limit::ClientIp,
+    session::Proven,
     store::{Fault, Json, Timestamp, Tx, retrying},
 };
 
@@ -22,6 +25,25 @@ pub struct Wanted {
     pub name: Name,
     pub scopes: Scopes,
     pub expires_at: Option<Moment>,
+}
+
+/// Who manages keys: an owner in a session, and from where.
+#[derive(Clone, Copy, Debug)]
+pub struct Owner<'a> {
+    pub caller: &'a Proven,
+    pub client: &'a ClientIp,
+}
+
+impl Owner<'_> {
+    const fn id(&self) -> Uuid {
+        self.caller.account.id
+    }
+
+    /// Writes what was done with a key, as part of the act. A key is named by its id.
+    async fn record(&self, tx: &mut Tx, act: Act, now: Timestamp, keys: &str) -> Result<(), Fault> {
+        let event = Event::by(act, self.client, now).on(self.id()).within(self.caller.session_id);
+        audit::record(tx, &event.detail(keys)).await
+    }
 }
 
 /// A partial update of a key.
@@ -72,17 +94,17 @@ impl ApiKeys {
     ///
     /// # Errors
     /// An expiry that has passed, too many keys, an absent part.
-    pub async fn create(&self, owner: &Account, workspace: Uuid, wanted: &Wanted) -> Result<(ApiKey, Key), Refusal> {
+    pub async fn create(&self, owner: Owner<'_>, workspace: Uuid, wanted: &Wanted) -> Result<(ApiKey, Key), Refusal> {
         let made = retrying(async || {
             let now = self.clock.now();
             let expires_at = ahead(wanted.expires_at, now)?;
             let mut tx = self.db.begin().await?;
-            store::hold_owner(&mut tx, owner.id).await?;
-            refuse_another(&mut tx, owner.id, now).await?;
+            store::hold_owner(&mut tx, owner.id()).await?;
+            refuse_another(&mut tx, owner.id(), now).await?;
             let key = Key::mint(&self.entropy);
             let new = NewKey {
                 id: self.entropy.uuid(),
-                user_id: owner.id,
+                user_id: owner.id(),
                 workspace_id: workspace,
                 name: &wanted.name.0,
                 scopes: &wanted.scopes.0,
@@ -90,11 +112,12 @@ impl ApiKeys {
                 expires_at,
             };
             let row = insert(&mut tx, &key, &new).await?;
+            owner.record(&mut tx, Act::ApiKeyIssued, now, &row.id.to_string()).await?;
             tx.commit().await?;
             Ok::<_, Refusal>((row, key))
         })
         .await?;
-        tracing::info!(user = %owner.id, key = %made.0.id, "API key made");
+        tracing::info!(user = %owner.id(), key = %made.0.id, "API key made");
         Ok(made)
     }
 
@@ -102,11 +125,11 @@ impl ApiKeys {
     ///
     /// # Errors
     /// No such live key, an expiry that has passed, an absent part.
-    pub async fn change(&self, owner: &Account, id: Uuid, change: &KeyChange) -> Result<ApiKey, Refusal> {
+    pub async fn change(&self, owner: Owner<'_>, id: Uuid, change: &KeyChange) -> Result<ApiKey, Refusal> {
         retrying(async || {
             let now = self.clock.now();
             let mut tx = self.db.begin().await?;
-            let mut key = self.hold(&mut tx, owner.id, id, now).await?;
+            let mut key = self.hold(&mut tx, owner.id(), id, now).await?;
             if let Some(name) = &change.name {
                 key.name.clone_from(&name.0);
             }
@@ -115,6 +138,7 @@ impl ApiKeys {
             }
             key.expires_at = changed(&change.expires_at, key.expires_at, now)?;
             store::update(&mut tx, &key).await?;
+            owner.record(&mut tx, Act::ApiKeyChanged, now, &id.to_string()).await?;
             tx.commit().await?;
             Ok(key)
         })
@@ -125,17 +149,19 @@ impl ApiKeys {
     ///
     /// # Errors
     /// No such key, an absent part.
-    pub async fn revoke(&self, owner: &Account, id: Uuid) -> Result<(), Refusal> {
+    pub async fn revoke(&self, owner: Owner<'_>, id: Uuid) -> Result<(), Refusal> {
         retrying(async || {
+            let now = self.clock.now();
             let mut tx = self.db.begin().await?;
-            if !store::revoke(&mut tx, owner.id, id, self.clock.now()).await? {
+            if !store::revoke(&mut tx, owner.id(), id, now).await? {
                 return Err(Refusal::NoSuchKey);
             }
+            owner.record(&mut tx, Act::ApiKeyRevoked, now, &id.to_string()).await?;
             tx.commit().await?;
             Ok(())
         })
         .await?;
-        tracing::info!(user = %owner.id, key = %id, "API key revoked");
+        tracing::info!(user = %owner.id(), key = %id, "API key revoked");
         Ok(())
     }
 
@@ -143,24 +169,24 @@ impl ApiKeys {
     ///
     /// # Errors
     /// No such live key, one that has been replaced already, too many keys, an absent part.
-    pub async fn rotate(&self, owner: &Account, id: Uuid, rotation: &Rotation) -> Result<(ApiKey, Key), Refusal> {
+    pub async fn rotate(&self, owner: Owner<'_>, id: Uuid, rotation: &Rotation) -> Result<(ApiKey, Key), Refusal> {
         let made = retrying(async || {
             let now = self.clock.now();
             let mut tx = self.db.begin().await?;
-            store::hold_owner(&mut tx, owner.id).await?;
-            let mut old = self.hold(&mut tx, owner.id, id, now).await?;
+            store::hold_owner(&mut tx, owner.id()).await?;
+            let mut old = self.hold(&mut tx, owner.id(), id, now).await?;
             let expires_at = changed(&rotation.expires_at, old.expires_at, now)?;
             if rotation.grace.0.is_zero() {
-                store::revoke(&mut tx, owner.id, id, now).await?;
+                store::revoke(&mut tx, owner.id(), id, now).await?;
             } else {
                 let end = now + rotation.grace.0;
                 old.expires_at = Some(old.expires_at.map_or(end, |expiry| expiry.min(end)));
             }
-            refuse_another(&mut tx, owner.id, now).await?;
+            refuse_another(&mut tx, owner.id(), now).await?;
             let key = Key::mint(&self.entropy);
             let new = NewKey {
                 id: self.entropy.uuid(),
-                user_id: owner.id,
+                user_id: owner.id(),
                 workspace_id: old.workspace_id,
                 name: &old.name,
                 scopes: &old.scopes.0,
@@ -170,11 +196,12 @@ impl ApiKeys {
             let row = insert(&mut tx, &key, &new).await?;
             old.replaced_by = Some(row.id);
             store::update(&mut tx, &old).await?;
+            owner.record(&mut tx, Act::ApiKeyRotated, now, &format!("{id} by {}", row.id)).await?;
             tx.commit().await?;
             Ok::<_, Refusal>((row, key))
         })
         .await?;
-        tracing::info!(user = %owner.id, key = %made.0.id, old = %id, "API key rotated");
+        tracing::info!(user = %owner.id(), key = %made.0.id, old = %id, "API key rotated");
         Ok(made)
     }
 

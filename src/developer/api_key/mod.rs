@@ -15,12 +15,13 @@ use uuid::Uuid;
 pub use self::{
     export::Everything,
     format::Key,
-    store::{Listed, NewKey, list_all, revoke_any, sweep},
+    store::{Listed, NewKey, list_all, sweep},
 };
 use crate::{
+    audit::{self, Act, Event, Origin},
     clock::Clock,
     secret::Entropy,
-    store::{Database, Fault, FromRow, Json, Timestamp, Tx},
+    store::{Database, Fault, FromRow, Json, Timestamp, Tx, retrying},
 };
 
 /// Keys that one person may hold at once.
@@ -58,4 +59,21 @@ pub struct ApiKey {
 /// A fault of the database.
 pub async fn insert(tx: &mut Tx, key: &Key, new: &NewKey<'_>) -> Result<ApiKey, Fault> {
     store::insert(tx, &key.hash(), key.prefix(), new).await
+}
+
+/// Revokes anybody's key, as an operator does; `false` when there is none to revoke.
+///
+/// # Errors
+/// A fault of the database.
+pub async fn revoke_any(db: &Database, id: Uuid, now: Timestamp) -> Result<bool, Fault> {
+    retrying(async || {
+        let mut tx = db.begin().await?;
+        let Some(owner) = store::revoke_any(&mut tx, id, now).await? else { return Ok(false) };
+        let key = id.to_string();
+        let event = Event::from(Act::ApiKeyRevoked, Origin::CommandLine, now).on(owner).detail(&key);
+        audit::record(&mut tx, &event).await?;
+        tx.commit().await?;
+        Ok(true)
+    })
+    .await
 }

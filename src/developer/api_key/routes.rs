@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::{
     ApiKey, ApiKeys, Key,
-    manage::{KeyChange, Rotation, Wanted},
+    manage::{KeyChange, Owner, Rotation, Wanted},
 };
 use crate::{
     account::AskedWorkspace,
@@ -15,7 +15,7 @@ use crate::{
     error::ApiError,
     extract::{Fields, FromFields, PathId, ServiceKey, json::JsonBody},
     limit::extract::ApiKeyBudget,
-    session::{CurrentSession, routes::PresentedToken},
+    session::{CurrentSession, Visitor, routes::PresentedToken},
 };
 
 /// A key as its owner sees it.
@@ -93,18 +93,20 @@ impl FromFields for Wanted {
 pub(crate) async fn create(
     State(keys): State<ApiKeys>,
     CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
     AskedWorkspace(asked): AskedWorkspace,
     JsonBody(wanted): JsonBody<Wanted>,
 ) -> Result<impl IntoResponse, ApiError> {
     let workspace = keys.workspace(&caller.account, asked, caller.workspace_id).await?;
-    Ok(made(keys.create(&caller.account, workspace, &wanted).await?))
+    let owner = Owner { caller: &caller, client: &visitor.client };
+    Ok(made(keys.create(owner, workspace, &wanted).await?))
 }
 
 impl FromFields for KeyChange {
     fn from_fields(fields: &mut Fields) -> Option<Self> {
         Some(Self {
-            name: fields.optional(&["name"]),
-            scopes: fields.optional(&["scopes"]),
+            name: fields.if_present(&["name"]),
+            scopes: fields.if_present(&["scopes"]),
             expires_at: fields.change(&["expires_at"]),
         })
     }
@@ -114,19 +116,22 @@ impl FromFields for KeyChange {
 pub(crate) async fn change(
     State(keys): State<ApiKeys>,
     CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
     PathId(id): PathId,
     JsonBody(change): JsonBody<KeyChange>,
 ) -> Result<impl IntoResponse, ApiError> {
-    Ok(Json(Shown::from(keys.change(&caller.account, id, &change).await?)))
+    let owner = Owner { caller: &caller, client: &visitor.client };
+    Ok(Json(Shown::from(keys.change(owner, id, &change).await?)))
 }
 
 /// `DELETE /api/prima/v1/keys/{id}`
 pub(crate) async fn revoke(
     State(keys): State<ApiKeys>,
     CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
     PathId(id): PathId,
 ) -> Result<StatusCode, ApiError> {
-    keys.revoke(&caller.account, id).await?;
+    keys.revoke(Owner { caller: &caller, client: &visitor.client }, id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -145,10 +150,12 @@ impl FromFields for Rotation {
 pub(crate) async fn rotate(
     State(keys): State<ApiKeys>,
     CurrentSession(caller): CurrentSession,
+    visitor: Visitor,
     PathId(id): PathId,
     JsonBody(rotation): JsonBody<Rotation>,
 ) -> Result<impl IntoResponse, ApiError> {
-    Ok(made(keys.rotate(&caller.account, id, &rotation).await?))
+    let owner = Owner { caller: &caller, client: &visitor.client };
+    Ok(made(keys.rotate(owner, id, &rotation).await?))
 }
 
 /// A key that a sibling service asks about.

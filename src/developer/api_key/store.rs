@@ -179,16 +179,16 @@ pub async fn list_all(db: &Database, email: Option<&str>) -> Result<Vec<Listed>,
     )
 }
 
-/// Revokes anybody's key; `false` when there is none to revoke.
-pub async fn revoke_any(db: &Database, id: Uuid, now: Timestamp) -> Result<bool, Fault> {
+/// Revokes anybody's key and says whose it was; `None` when there is none to revoke.
+pub(super) async fn revoke_any(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option<Uuid>, Fault> {
     query!(
-        write db,
-        execute,
-        "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
+        in tx,
+        optional<(Uuid,)>,
+        "UPDATE api_keys SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL RETURNING user_id",
         id,
         now
     )
-    .map(|rows| rows == 1)
+    .map(|found| found.map(|(owner,)| owner))
 }
 
 /// Removes keys that were revoked or expired before this moment.

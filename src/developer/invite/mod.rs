@@ -6,13 +6,16 @@ mod store;
 
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use crate::{
-    clock::Clock,
+    audit::{self, Act, Event, Origin},
+    clock::{Clock, Timestamp},
     secret::{Entropy, Plain},
-    store::{Database, Fault},
+    store::{Database, Fault, Tx, retrying},
 };
 
-pub use self::store::{Invite, any_unexpired, count_use, find_usable, list, revoke};
+pub use self::store::{Invite, any_unexpired, count_use, find_usable, list};
 
 /// Characters of a code that stay readable for the operator.
 const PREFIX_CHARS: usize = 6;
@@ -41,6 +44,35 @@ pub async fn create(db: &Database, clock: &Clock, entropy: &Entropy, wanted: &Wa
         now,
         expires_at: now + wanted.lifetime,
     };
-    store::insert(db, &code.hash(), &new).await?;
+    retrying(async || {
+        let mut tx = db.begin().await?;
+        store::insert(&mut tx, &code.hash(), &new).await?;
+        record(&mut tx, Act::InviteMade, new.id, now).await?;
+        tx.commit().await
+    })
+    .await?;
     Ok(code)
+}
+
+/// Takes an invitation back; `false` when there is none to take back.
+///
+/// # Errors
+/// A fault of the database.
+pub async fn revoke(db: &Database, id: Uuid, now: Timestamp) -> Result<bool, Fault> {
+    retrying(async || {
+        let mut tx = db.begin().await?;
+        if !store::revoke(&mut tx, id, now).await? {
+            return Ok(false);
+        }
+        record(&mut tx, Act::InviteRevoked, id, now).await?;
+        tx.commit().await?;
+        Ok(true)
+    })
+    .await
+}
+
+/// Writes what the operator did, as part of the act. An invitation is named by its id.
+async fn record(tx: &mut Tx, act: Act, invite: Uuid, now: Timestamp) -> Result<(), Fault> {
+    let invite = invite.to_string();
+    audit::record(tx, &Event::from(act, Origin::CommandLine, now).detail(&invite)).await
 }

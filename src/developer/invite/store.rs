@@ -30,9 +30,9 @@ pub(super) struct NewInvite<'a> {
     pub expires_at: Timestamp,
 }
 
-pub(super) async fn insert(db: &Database, hash: &Hashed, new: &NewInvite<'_>) -> Result<(), Fault> {
+pub(super) async fn insert(tx: &mut Tx, hash: &Hashed, new: &NewInvite<'_>) -> Result<(), Fault> {
     query!(
-        write db,
+        in tx,
         execute,
         "INSERT INTO developer_invites (id, hash, prefix, note, max_uses, created_at, expires_at)
          VALUES ($1, $2, $3, $4, $5, $6, $7)",
@@ -89,9 +89,9 @@ pub async fn list(db: &Database) -> Result<Vec<Invite>, Fault> {
 }
 
 /// Takes an invitation back; `false` when there is none to take back.
-pub async fn revoke(db: &Database, id: Uuid, now: Timestamp) -> Result<bool, Fault> {
+pub(super) async fn revoke(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<bool, Fault> {
     query!(
-        write db,
+        in tx,
         execute,
         "UPDATE developer_invites SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL",
         id,

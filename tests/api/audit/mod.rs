@@ -63,6 +63,22 @@ async fn an_unknown_address_leaves_its_fingerprint_and_nothing_else() {
 }
 
 #[tokio::test]
+async fn whoever_has_a_link_mailed_is_written_down_whether_or_not_one_goes_out() {
+    let world = World::new().await;
+    let (waiting, member, nobody) = (world.unconfirmed().await, world.member().await, world.mailbox());
+    for email in [&waiting, &member, &nobody] {
+        for path in ["/api/auth/resend-verification", "/api/auth/request-magic-link"] {
+            world.anonymous().post(path, json!({"email": email})).await.is(202);
+        }
+    }
+    let asked = ["verification_resent ok -", "link_asked ok -"];
+    assert_eq!(events(&world, &waiting).await[1..], asked);
+    assert_eq!(events(&world, &member).await[2..], asked);
+    let sql = "SELECT act FROM audit_events WHERE mailbox = $1 AND user_id IS NULL ORDER BY id";
+    assert_eq!(world.db_texts(sql, &fingerprint(&nobody)).await, ["verification_resent", "link_asked"]);
+}
+
+#[tokio::test]
 async fn an_event_names_the_counted_network_and_the_session() {
     let world = World::new().await;
     let anna = world.signed_in().await;

@@ -1,6 +1,7 @@
 //! Developers: signing up, proving the mailbox, keys and their check. Every error of the prefix has the gateway's shape;
 //! the rules about answers see to that, the tests here name codes and fields.
 
+mod audit;
 mod dump;
 mod format;
 mod gate;

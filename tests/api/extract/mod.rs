@@ -188,3 +188,13 @@ async fn a_wrong_method_and_a_slash_too_many_cost_nothing() {
         }
     }
 }
+
+#[tokio::test]
+async fn a_refusal_is_json_and_bears_the_id_of_its_request() {
+    // case 025
+    let world = World::new().await;
+    let reply = world.anonymous().post(LOGIN, json!({})).await;
+    reply.is_error(422, "VAL_001").has_fault("missing", "body.email").has_fault("missing", "body.password");
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(reply.header("x-request-id"), Some(reply.field("request_id").as_str()));
+}

@@ -1,11 +1,20 @@
 //! Whether the service lives, as probes ask.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::{Duration, Instant},
+};
 
 use http::Method;
 use serde_json::{Value, json};
 
-use crate::world::{PASSWORD, Verbs, World};
+use crate::{
+    password::races::FLOOD,
+    world::{PASSWORD, Verbs, World},
+};
 
 #[tokio::test]
 async fn liveness_is_one_word_on_both_paths() {
@@ -180,4 +189,71 @@ async fn a_silent_database_is_told_from_a_slow_one_and_comes_back() {
     world.anonymous().login(&email, PASSWORD).await.is_error(503, "SYS_002");
     wire.restore();
     world.sign_in(&email, PASSWORD).await;
+}
+
+/// The middle of some durations.
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn liveness_waits_behind_none_of_fifty_hashes() {
+    // case 067
+    const LOGINS: usize = 50;
+    let _turn = FLOOD.acquire().await.unwrap();
+    let world = World::new().await;
+    world.warm().await;
+    let email = world.member().await;
+    let wrong = || world.anonymous().login(&email, "Wrong-Horse-1!");
+    // What one login takes when nobody else is there, measured now and here.
+    let mut alone = Vec::new();
+    for _ in 0..5 {
+        let (ask, begun) = (wrong(), Instant::now());
+        ask.await.is(401);
+        alone.push(begun.elapsed());
+    }
+    let answered = Arc::new(AtomicUsize::new(0));
+    let logins: Vec<_> = (0..LOGINS)
+        .map(|_| {
+            let (ask, answered) = (wrong(), Arc::clone(&answered));
+            tokio::spawn(async move {
+                let reply = ask.await;
+                answered.fetch_add(1, SeqCst);
+                reply
+            })
+        })
+        .collect();
+    let (mut times, mut passed_by) = (Vec::new(), Vec::new());
+    loop {
+        let before = answered.load(SeqCst);
+        if before == LOGINS {
+            break;
+        }
+        let (ask, begun) = (world.anonymous().get("/health"), Instant::now());
+        tokio::spawn(async move {
+            ask.await.is(200);
+        })
+        .await
+        .unwrap();
+        times.push(begun.elapsed());
+        passed_by.push(answered.load(SeqCst) - before);
+    }
+    let mut refused = 0;
+    for login in logins {
+        let reply = login.await.unwrap();
+        // On a machine that is busy with something else, whoever waits for ten seconds is told to come back.
+        assert!(reply.status == 401 || reply.status == 503, "{reply:?}");
+        refused += usize::from(reply.status == 401);
+    }
+    assert!(refused > 0, "no password was checked");
+    // Behind the queue, the first question would have been answered after the last login and there would be few others.
+    assert!(times.len() > LOGINS, "{} questions were answered while {LOGINS} logins hashed", times.len());
+    // While the middle question was answered, hardly any login was.
+    passed_by.sort_unstable();
+    let middle = passed_by[passed_by.len() / 2];
+    assert!(middle <= LOGINS / 10, "{middle} logins were answered during one question: {passed_by:?}");
+    // Were the hashes made where requests are served, a question would wait for one to end.
+    let (health, alone) = (median(times), median(alone));
+    assert!(health * 2 < alone, "/health took {health:?}, a login by itself {alone:?}");
 }

@@ -22,4 +22,4 @@ mod turns;
 mod tutorial;
 mod twin;
 mod window;
-mod world;
+pub(crate) mod world;

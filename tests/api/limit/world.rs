@@ -204,11 +204,17 @@ pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
+        Self::listen_to(tracing::Level::INFO)
+    }
+
+    /// Hears everything down to this level.
+    pub(crate) fn listen_to(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
+        crate::world::second_subscriber();
         let log = Self::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_ansi(false)
-            .with_max_level(tracing::Level::INFO)
+            .with_max_level(level)
             .with_writer(move || writer.clone())
             .finish();
         (log, tracing::subscriber::set_default(subscriber))

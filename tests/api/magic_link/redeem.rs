@@ -217,3 +217,14 @@ async fn the_tokens_of_a_link_behave_like_any_others() {
     anna.post("/api/auth/logout", json!({})).await.is(200);
     anna.refresh_with(&anna.refresh).await.is_error(401, "AUTH_005");
 }
+
+#[tokio::test]
+async fn thirty_guesses_a_minute_are_heard_and_the_next_is_not() {
+    // case 171
+    let world = World::new().await;
+    let somebody = world.anonymous();
+    for _ in 0..30 {
+        somebody.post(REDEEM, json!({"token": "x"})).await.is_error(400, "AUTH_006");
+    }
+    somebody.post(REDEEM, json!({"token": "x"})).await.is_rate_limited();
+}

@@ -127,3 +127,14 @@ async fn without_a_page_exactly_one_header_speaks_of_waiting() {
     });
     assert_eq!(lines.count(), 1, "{refused:?}");
 }
+
+#[tokio::test]
+async fn no_cache_hands_one_pages_answer_to_another() {
+    // case 129
+    let world = World::new().await;
+    let health = || world.anonymous().get("/health");
+    for reply in [health().await, health().origin(PAGE).await, health().origin("https://evil.example").await] {
+        let varies = reply.is(200).header("vary").unwrap_or_default();
+        assert!(varies.split(',').any(|name| name.trim().eq_ignore_ascii_case("origin")), "{reply:?}");
+    }
+}

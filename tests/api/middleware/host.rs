@@ -15,7 +15,22 @@ async fn a_request_for_nobody_or_for_two_is_refused_and_costs_nothing() {
         somebody.post(LOGIN, json!({})).without("host").origin(PAGE).await.is_error(400, "VAL_006");
         somebody.post(LOGIN, json!({})).header("host", "auth.labs.example").await.is_error(400, "VAL_006");
     }
-    for host in ["", "a b", "a/b", "evil.example@auth.labs.example", "\u{fc}.example", ":80"] {
+    for host in [
+        "",
+        "a b",
+        "a/b",
+        "evil.example@auth.labs.example",
+        "\u{fc}.example",
+        ":80",
+        "a:b",
+        "a:80b",
+        "a:+80",
+        "a:-1",
+        "a:65536",
+        "a:80:80",
+        "[::1]x",
+        "[::1]:x",
+    ] {
         somebody.post(LOGIN, json!({})).only("host", host).await.is_error(400, "VAL_006");
     }
     somebody.post("/api/scribe/x", json!({})).without("host").await.is_error(400, "VAL_006");
@@ -36,9 +51,14 @@ async fn a_target_that_names_another_authority_than_the_host_is_refused() {
 async fn only_the_listed_names_are_served_and_probes_ask_by_address() {
     let world = World::with(&[("ALLOWED_HOSTS", "auth.labs.example, Other.example")]).await;
     let somebody = world.anonymous();
-    for host in
-        ["auth.labs.example", "AUTH.labs.example", "auth.labs.example:8443", "auth.labs.example.", "other.example"]
-    {
+    for host in [
+        "auth.labs.example",
+        "AUTH.labs.example",
+        "auth.labs.example:8443",
+        "auth.labs.example:",
+        "auth.labs.example.",
+        "other.example",
+    ] {
         somebody.post(LOGIN, json!({})).only("host", host).await.is_error(422, "VAL_001");
     }
     for host in ["evil.example", "auth.labs.example.evil.example", "xauth.labs.example", "127.0.0.1", "[::1]:8020"] {

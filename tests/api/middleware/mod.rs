@@ -1,5 +1,6 @@
 //! The corridor, walked from outside.
 
+mod access_log;
 mod client_ip;
 mod cors;
 mod host;

@@ -1,7 +1,10 @@
 //! No answer tells whether an address is known: bodies are equal after masking, and so are the names of the headers.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
+use super::races::FLOOD;
 use crate::world::{PAGE, PASSWORD, Reply, Verbs, World};
 
 /// People who differ in everything that a stranger might want to know.
@@ -87,4 +90,42 @@ async fn equal_answers_leave_equally_many_rows_behind() {
     assert_eq!(grown, [(1, 1), (1, 1)]);
     assert_eq!(world.mails_to(&unknown).await.len(), 0);
     assert_eq!(world.mails_to(&member).await.len(), 2);
+}
+
+/// Pairs of logins whose times are compared.
+const PAIRS: usize = 30;
+
+/// How far the middle ratio of two times may lie from one. Two hashes instead of one would be 2, none a twentieth; what
+/// remains is a busy machine, which strikes both of a pair alike. The limit is in neither direction a promise of speed.
+const NEARLY_ONE: std::ops::Range<f64> = 0.67..1.5;
+
+#[tokio::test]
+async fn an_unknown_address_takes_as_long_as_a_wrong_password() {
+    // case 107
+    let _turn = FLOOD.acquire().await.unwrap();
+    let world = World::new().await;
+    let member = world.member().await;
+    let timed = async |email: &str| {
+        let ask = world.anonymous().login(email, "Wrong-Horse-1!");
+        let begun = Instant::now();
+        let reply = ask.await;
+        (begun.elapsed().as_secs_f64(), reply)
+    };
+    let mut ratios = Vec::new();
+    for pair in 0..PAIRS {
+        let unknown = world.mailbox();
+        // Who comes first takes turns, so that neither always finds a warm cache.
+        let ((unknown, one), (known, other)) = if pair % 2 == 0 {
+            (timed(&unknown).await, timed(&member).await)
+        } else {
+            let known = timed(&member).await;
+            (timed(&unknown).await, known)
+        };
+        one.is_error(401, "AUTH_001");
+        other.tells_no_more_than(&one);
+        ratios.push(unknown / known);
+    }
+    ratios.sort_by(f64::total_cmp);
+    let middle = f64::midpoint(ratios[PAIRS / 2 - 1], ratios[PAIRS / 2]);
+    assert!(NEARLY_ONE.contains(&middle), "{middle}: {ratios:?}");
 }

@@ -7,7 +7,7 @@ mod forgot;
 mod hashes;
 pub(crate) mod imported;
 mod login;
-mod races;
+pub(crate) mod races;
 mod register;
 mod reset;
 mod set;

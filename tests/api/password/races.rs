@@ -8,7 +8,7 @@ use crate::world::{Ask, PASSWORD, Reply, Verbs, World};
 
 /// One flood of hashes at a time: a request waits for its turn for a bounded time and is then told so with a 503. That
 /// is as it should be, but several floods at once would measure the machine and not the service.
-static FLOOD: Semaphore = Semaphore::const_new(1);
+pub(crate) static FLOOD: Semaphore = Semaphore::const_new(1);
 
 /// Sends all of these at once, each on a task of its own.
 pub(crate) async fn at_once(asks: impl IntoIterator<Item = Ask>) -> Vec<Reply> {
@@ -41,6 +41,7 @@ async fn fifty_resets_with_one_link_have_one_winner() {
     // case 073
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     world.anonymous().post("/api/auth/forgot-password", json!({"email": email})).await.is(202);
     let token = world.mailed_token(&email, "/reset-password").await;
@@ -62,6 +63,7 @@ async fn fifty_resets_with_one_link_have_one_winner() {
 async fn fifty_first_passwords_with_one_link_open_one_session() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     world.db_forget_password(&email).await;
     world.anonymous().post("/api/auth/forgot-password", json!({"email": email})).await.is(202);
@@ -88,6 +90,7 @@ async fn ten_registrations_of_one_mailbox_make_one_account() {
     // case 193
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.mailbox();
     let body = json!({"email": email, "password": PASSWORD});
     let replies = at_once(from_everywhere(&world, "/api/auth/register", &body, 10)).await;
@@ -103,6 +106,7 @@ async fn ten_registrations_of_one_mailbox_make_one_account() {
 async fn fifty_registrations_of_one_mailbox_are_ten_and_forty_refusals() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.mailbox();
     let body = json!({"email": email, "password": PASSWORD});
     let replies = at_once(from_everywhere(&world, "/api/auth/register", &body, 50)).await;
@@ -115,6 +119,7 @@ async fn fifty_mailboxes_register_at_once() {
     // case 197
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let asks: Vec<Ask> = (0..50)
         .map(|_| world.anonymous().post("/api/auth/register", json!({"email": world.mailbox(), "password": PASSWORD})))
         .collect();
@@ -128,6 +133,7 @@ async fn fifty_mailboxes_register_at_once() {
 async fn thirty_logins_of_one_office_are_thirty_sessions() {
     let _turn = FLOOD.acquire().await.unwrap();
     let world = World::new().await;
+    world.warm().await;
     let email = world.member().await;
     let office = world.anonymous();
     let replies = at_once((0..30).map(|_| office.login(&email, PASSWORD))).await;

@@ -1,8 +1,14 @@
 //! Bringing people along: once, whole, and with a workspace of their own.
 
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
 use labs_auth::{
     account::{FullName, Locale, WorkspaceName},
-    people::bring::{Keep, Newcomer, Role},
+    people::{
+        People,
+        bring::{Keep, Newcomer, Role},
+    },
+    secret::{Entropy, RandomSource},
 };
 
 use crate::{
@@ -89,4 +95,41 @@ async fn what_was_brought_is_what_the_person_sees() {
     people(&world).bring(&[brought(&waiting, false, true), brought(&shut, true, false)], Keep::Yes).await.unwrap();
     world.anonymous().login(&waiting, "Gr\u{fc}ezi-W\u{e4}lt-2026").await.is_error(403, "AUTH_007");
     world.anonymous().login(&shut, "Gr\u{fc}ezi-W\u{e4}lt-2026").await.is_error(403, "AUTH_008");
+}
+
+/// Chance that gives ids for a while and then the same one for ever.
+struct Stuck(AtomicUsize);
+
+impl RandomSource for Stuck {
+    fn fill(&self, buffer: &mut [u8]) -> bool {
+        let good = self.0.fetch_update(SeqCst, SeqCst, |left| left.checked_sub(1)).is_ok();
+        let id = if good { uuid::Uuid::new_v4() } else { uuid::Uuid::nil() };
+        buffer.iter_mut().zip(id.into_bytes()).for_each(|(byte, chance)| *byte = chance);
+        true
+    }
+}
+
+#[tokio::test]
+async fn a_large_batch_is_brought_whole_or_not_at_all() {
+    // More than two statements of 500 rows, the last one short.
+    const MANY: usize = 1203;
+    let world = World::new().await;
+    let batch: Vec<Newcomer> =
+        (0..MANY).map(|number| newcomer(&world.mailbox_of(&format!("many{number}")), None)).collect();
+    let count = async |sql| world.db_number(sql, "x").await;
+    let (users, homes, owners) = (
+        "SELECT count(*) FROM users WHERE $1 <> ''",
+        "SELECT count(*) FROM workspaces WHERE $1 <> ''",
+        "SELECT count(*) FROM workspace_members WHERE $1 <> ''",
+    );
+    // The accounts go in; of the workspaces two have one id.
+    let broken = People { entropy: Entropy::from_source(Stuck(AtomicUsize::new(2 * MANY - 2))), ..people(&world) };
+    assert!(broken.bring(&batch, Keep::Yes).await.is_err());
+    assert_eq!((count(users).await, count(homes).await, count(owners).await), (0, 0, 0));
+    assert_eq!(count("SELECT count(*) FROM audit_events WHERE $1 <> ''").await, 0);
+    assert_eq!(people(&world).bring(&batch, Keep::Yes).await.unwrap(), MANY);
+    let many = i64::try_from(MANY).unwrap();
+    assert_eq!((count(users).await, count(homes).await, count(owners).await), (many, many, many));
+    let told = world.db_texts("SELECT act || ' ' || detail FROM audit_events WHERE $1 <> ''", "x").await;
+    assert_eq!(told, ["accounts_imported 1203 accounts"]);
 }

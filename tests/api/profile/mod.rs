@@ -103,6 +103,9 @@ async fn faults_change_nothing() {
     let long = format!("https://cdn.example/{}", "a".repeat(2048));
     anna.patch(ME, json!({"avatar_url": long})).await.has_fault("string_too_long", "body.avatar_url");
     anna.patch(ME, json!({"full_name": "A", "note": "x\0y"})).await.is_error(422, "VAL_001");
+    // What everybody has is not taken away by a null.
+    let nulls = anna.patch(ME, json!({"full_name": "A", "locale": null, "default_workspace_id": null})).await;
+    nulls.has_fault("string_type", "body.locale").has_fault("string_type", "body.default_workspace_id");
     anna.patch(ME, json!([])).await.has_fault("model_attributes_type", "body");
     anna.patch(ME, json!(null)).await.has_fault("missing", "body");
     assert_eq!(anna.get(ME).await.json(), before);

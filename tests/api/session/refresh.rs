@@ -195,3 +195,32 @@ async fn the_database_holds_no_token_in_clear() {
         1
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn where_the_servers_default_isolation_is_the_strictest_parallel_refreshes_lose_nobodys_session() {
+    // case 201
+    let world = World::new().await;
+    let email = world.member().await;
+    let mut people = Vec::new();
+    for _ in 0..5 {
+        people.push(world.sign_in(&email, PASSWORD).await);
+    }
+    // SQLite knows no other isolation.
+    let mut url = world.database_url().to_owned();
+    if url.starts_with("postgres") {
+        url.push_str("&options[default_transaction_isolation]=serializable");
+    }
+    let strict = World::with(&[("DATABASE_URL", &url)]).await;
+    strict.warm().await;
+    let asks: Vec<_> = (0..20)
+        .map(|number| strict.anonymous().post(REFRESH, json!({"refresh_token": people[number % 5].refresh})))
+        .collect();
+    let replies = at_once(asks).await;
+    assert_eq!(count(&replies, 200), 20, "{replies:?}");
+    for reply in &replies[..5] {
+        let renewed = strict.holder_of(reply);
+        assert!(renewed.is_signed_in().await);
+        renewed.refresh_with(&renewed.refresh).await.is(200);
+    }
+    assert_eq!(world.db_open_sessions_of(&email).await, 5);
+}
