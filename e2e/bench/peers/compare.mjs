@@ -100,6 +100,19 @@ const EXPLAINED = [
       ours.standing.split(';t=')[0] === peer.standing.split(';t=')[0] &&
       ours.standing.split(';t=')[1] === ours.wait,
   },
+  {
+    name: 'a repeated refusal that costs more than one says `r=0` while a unit is back',
+    // Remembered by the process for at most a second; admissions and waits do not change by it.
+    holds: (policy, ours, peer) =>
+      policy.cost > 1 &&
+      ours.status === 429 &&
+      peer.status === 429 &&
+      ours.wait === peer.wait &&
+      ours.policy === peer.policy &&
+      /;r=0;t=/.test(ours.standing) &&
+      Number(peer.standing.match(/;r=(\d+);/)[1]) < policy.cost &&
+      ours.standing.split(';t=')[1] === ours.wait,
+  },
 ];
 
 let [clients, compared, admitted, refused, late, unexplained] = [0, 0, 0, 0, 0, 0];
