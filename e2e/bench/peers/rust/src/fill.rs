@@ -39,18 +39,19 @@ async fn send(address: String, from: u32, to: u32) -> Outcome<u32> {
     let (mut buffer, mut refused, mut next) = (Vec::new(), 0, from);
     while next < to {
         let batch = PIPELINED.min(to - next);
-        let mut text = String::new();
-        for place in next..next + batch {
-            let [_, b, c, d] = place.to_be_bytes();
-            text += &format!("GET / HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 24.{b}.{c}.{d}\r\n\r\n");
-        }
-        stream.write_all(text.as_bytes()).await?;
+        let text: Vec<String> = (next..next + batch).map(request).collect();
+        stream.write_all(text.concat().as_bytes()).await?;
         for _ in 0..batch {
             refused += u32::from(receive(&mut stream, &mut buffer).await? != 200);
         }
         next += batch;
     }
     Ok(refused)
+}
+
+fn request(client: u32) -> String {
+    let [_, b, c, d] = client.to_be_bytes();
+    format!("GET / HTTP/1.1\r\nHost: localhost\r\nX-Forwarded-For: 24.{b}.{c}.{d}\r\n\r\n")
 }
 
 /// Reads one answer, whose length a header tells, and returns its status.

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// Everybody's window.
-const WINDOW: Duration = Duration::from_secs(60);
+const WINDOW: Duration = Duration::from_mins(1);
 
 /// Clients that limitador keeps at most; it wants to know, and gives up the least recently seen.
 const LIMITADOR_CLIENTS: u64 = 2_000_000;
