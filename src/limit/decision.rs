@@ -148,7 +148,9 @@ impl Limiter {
         self.0.metrics.waited(Duration::from_micros(now.saturating_sub(asked)));
         let note = |(hit, seen): (&Hit<'_>, &Seen)| {
             let reading = self.0.memory.keep_warm(hit.key, hit.rule, hit.cost, seen);
-            if !reading.admitted && reading.remaining == 0 {
+            if reading.admitted {
+                self.0.refused.lift(hit.key, hit.cost);
+            } else if reading.remaining == 0 {
                 self.0.refused.keep(hit.key, hit.cost, reading.rest, now);
             }
             Met::Counted(reading, "redis")

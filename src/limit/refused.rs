@@ -1,6 +1,6 @@
 //! Refusals that this process remembers for a moment, so that a flood of refused requests costs Redis one command per
 //! client and second. It holds nothing but refusals with nothing remaining, and none longer than a second: a reset made
-//! anywhere is seen within it.
+//! anywhere is seen within it. Whoever comes first after that second asks Redis, the others wait for what he finds.
 
 use std::{
     fmt,
@@ -11,8 +11,11 @@ use std::{
 
 use super::memory::Reading;
 
-/// Longest that a refusal is remembered, in microseconds.
+/// Longest that a refusal is believed, in microseconds.
 const KEPT: u64 = 1_000_000;
+
+/// How long it is believed on while one request asks Redis again: twice as long as Redis may take to answer.
+const ASKED: u64 = 100_000;
 
 /// Places in which one key may stand.
 const WAYS: usize = 8;
@@ -41,9 +44,14 @@ impl Refused {
     }
 
     /// The refusal of a key, with what is left of its wait. What costs otherwise waits otherwise, and is another refusal.
+    /// Of a refusal that goes on but is no longer believed, the first to come is told nothing, so that he asks.
     pub(super) fn find(&self, key: &str, cost: u32, now: u64) -> Option<Reading> {
-        let (fingerprint, set) = self.place(key, cost);
-        let entry = set.iter().find(|entry| entry.fingerprint == fingerprint && entry.kept > now)?;
+        let (fingerprint, mut set) = self.place(key, cost);
+        let entry = set.iter_mut().find(|entry| entry.fingerprint == fingerprint && entry.until > now)?;
+        if entry.kept <= now {
+            entry.kept = entry.until.min(now.saturating_add(ASKED));
+            return None;
+        }
         let rest = Duration::from_micros(entry.until - now);
         Some(Reading { admitted: false, remaining: 0, rest, first_refusal: false })
     }
@@ -55,6 +63,14 @@ impl Refused {
         let same = set.iter().position(|entry| entry.fingerprint == fingerprint);
         let index = same.or_else(|| (0..WAYS).min_by_key(|index| set[*index].kept)).unwrap_or(0);
         set[index] = Entry { fingerprint, until, kept: until.min(now.saturating_add(KEPT)) };
+    }
+
+    /// Forgets the refusal of a key that was admitted.
+    pub(super) fn lift(&self, key: &str, cost: u32) {
+        let (fingerprint, mut set) = self.place(key, cost);
+        if let Some(entry) = set.iter_mut().find(|entry| entry.fingerprint == fingerprint) {
+            *entry = Entry::default();
+        }
     }
 
     /// Forgets everything.
