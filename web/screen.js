@@ -3,16 +3,39 @@
 import { act, post, read, Refusal } from "./api.js";
 import { language, words } from "./words.js";
 
+const query = new URLSearchParams(location.search);
+const token = query.get("token");
+const next = ownPath(query.get("next"));
+
 const fields = {
   email: { name: "email", type: "email", label: words.email, autocomplete: "username", required: true },
   password: { name: "password", type: "password", label: words.password, autocomplete: "current-password", required: true },
   newPassword: { name: "password", type: "password", label: words.newPassword, autocomplete: "new-password", required: true, minLength: 8, hint: words.passwordHint },
   name: { name: "full_name", type: "text", label: words.name, autocomplete: "name" },
+  code: { name: "code", type: "text", label: words.code, autocomplete: "one-time-code", required: true, hint: words.codeHint },
+};
+
+// Link and code of one mail are one ticket. The handle stays in this page: whoever has it is whoever asked.
+const askForLink = {
+  title: words.byMail, button: words.send, fields: [fields.email], links: ["/login"],
+  submit: async ({ email }) => {
+    const { handle } = await post("/api/auth/request-magic-link", { email, redirect_to: next });
+    show({
+      title: words.byMail, intro: words.linkOrCode, button: words.login, fields: [fields.code], links: ["/login"],
+      codes: { AUTH_006: words.badCode },
+      submit: async ({ code }) => welcome(await post("/api/auth/verify-magic-link", { handle, code })),
+    });
+  },
+};
+
+const redeemLink = {
+  title: words.login, button: words.login, fields: [], links: ["/login"],
+  submit: async () => welcome(await post("/api/auth/verify-magic-link", { token })),
 };
 
 const screens = {
   "/login": {
-    title: words.login, button: words.login, fields: [fields.email, fields.password], links: ["/register", "/forgot-password"],
+    title: words.login, button: words.login, fields: [fields.email, fields.password], links: ["/magic-link", "/register", "/forgot-password"],
     submit: async (values) => welcome(await post("/api/auth/login", values)),
   },
   "/register": {
@@ -30,23 +53,35 @@ const screens = {
   "/verify-email": {
     // A button, not a redemption on load: mail scanners open links.
     title: words.verify, intro: words.verifyIntro, button: words.confirm, fields: [], links: ["/login"], token: true,
-    submit: async (_, token) => (await post("/api/auth/verify-email", { token }), words.verified),
+    submit: async () => (await post("/api/auth/verify-email", { token }), words.verified),
   },
   "/reset-password": {
     title: words.reset, button: words.save, fields: [fields.newPassword], links: ["/login"], token: true,
-    submit: async (values, token) => (await post("/api/auth/reset-password", { token, new_password: values.password }), words.changed),
+    submit: async (values) => (await post("/api/auth/reset-password", { token, new_password: values.password }), words.changed),
   },
-  "/magic-link": {
-    title: words.login, button: words.login, fields: [], links: ["/login"], token: true,
-    submit: async (_, token) => welcome(await post("/api/auth/verify-magic-link", { token })),
-  },
+  "/magic-link": token ? redeemLink : askForLink,
   "/set-password": {
     title: words.set, button: words.save, fields: [fields.newPassword], links: ["/login"], token: true,
-    submit: async (values, token) => welcome(await post("/api/auth/set-password", { token, ...values })),
+    submit: async (values) => welcome(await post("/api/auth/set-password", { token, ...values })),
+  },
+  "/confirm-email": {
+    title: words.verify, intro: words.verifyIntro, button: words.confirm, fields: [], links: ["/login"], token: true,
+    submit: async () => (await post("/api/auth/confirm-email", { token }), words.moved),
+  },
+  "/undo-email": {
+    title: words.undo, intro: words.undoIntro, button: words.undoButton, fields: [], links: ["/login"], token: true,
+    submit: async () => (await post("/api/auth/undo-email", { token }), words.undone),
   },
 };
 
-const titles = { "/login": words.login, "/register": words.register, "/forgot-password": words.forgot };
+const titles = { "/login": words.login, "/register": words.register, "/forgot-password": words.forgot, "/magic-link": words.byMail };
+
+/** A path of this very site, or null: whoever wrote the link to this page must not lead the person elsewhere. */
+function ownPath(text) {
+  if (!text?.startsWith("/") || !URL.canParse(text, location.origin)) return null;
+  const url = new URL(text, location.origin);
+  return url.origin === location.origin ? url.pathname + url.search : null;
+}
 
 function element(tag, properties = {}, ...children) {
   const made = Object.assign(document.createElement(tag), properties);
@@ -60,7 +95,6 @@ function field({ label, hint, ...properties }) {
 }
 
 function show(screen) {
-  const token = new URLSearchParams(location.search).get("token");
   const main = document.getElementById("screen");
   document.documentElement.lang = language;
   document.title = `${screen.title} · Labs`;
@@ -70,7 +104,8 @@ function show(screen) {
   failed.setAttribute("role", "alert");
   const button = element("button", { type: "submit" }, screen.button);
   const form = element("form", { noValidate: false }, ...screen.fields.map(field), failed, button);
-  const links = screen.links.map((path) => element("a", { href: path }, titles[path]));
+  const onward = next ? `?next=${encodeURIComponent(next)}` : "";
+  const links = screen.links.map((path) => element("a", { href: path + onward }, titles[path]));
   const intro = screen.intro ? [element("p", {}, screen.intro)] : [];
   main.replaceChildren(element("h1", {}, screen.title), ...intro, done, form, element("nav", {}, ...links));
   if (screen.token && !token) {
@@ -78,12 +113,14 @@ function show(screen) {
     button.disabled = true;
     return;
   }
+  // An identity provider sent the person back. Only our own words are shown, never the address's.
+  if (query.has("error_code")) failed.textContent = words.codes[query.get("error_code")] ?? words.unknown;
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     button.disabled = true;
     failed.textContent = "";
     try {
-      const sentence = await screen.submit(Object.fromEntries(new FormData(form)), token);
+      const sentence = await screen.submit(Object.fromEntries(new FormData(form)));
       if (sentence) {
         done.textContent = sentence;
         form.remove();
@@ -91,7 +128,7 @@ function show(screen) {
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
       if (refusal.status === 429) return countDown(refusal.wait, failed, button);
-      failed.textContent = words.codes[refusal.code] ?? words.unknown;
+      failed.textContent = screen.codes?.[refusal.code] ?? words.codes[refusal.code] ?? words.unknown;
       const wrong = refusal.fields.map((name) => form.elements.namedItem(name)).find(Boolean);
       wrong?.focus();
     }
@@ -110,8 +147,13 @@ function countDown(seconds, place, button) {
   setTimeout(() => countDown(seconds - 1, place, button), 1000);
 }
 
-/** The page of somebody who has just signed in. */
+/** Leads somebody who has just signed in to where the person wanted to go, or shows who is signed in. */
 async function welcome(tokens) {
+  const onward = ownPath(tokens.redirect_to) ?? next;
+  if (onward) {
+    location.assign(onward);
+    return;
+  }
   const user = await read("/api/auth/me", tokens.access_token);
   const button = element("button", { type: "button" }, words.logout);
   button.addEventListener("click", async () => {

@@ -1,30 +1,14 @@
 // Two sites, one person, one device: enrol and sign in on both, be refused on the wrong one, remove.
-import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { chromium } from 'playwright-core';
+import { check, freePorts, travel } from './journey.mjs';
 import { servePages } from './pages.mjs';
-import { startServer } from './server.mjs';
 
-const ports = execFileSync(process.execPath, [new URL('../ports.mjs', import.meta.url).pathname, '2'], { encoding: 'utf8' });
-const [apiPort, pagePort] = ports.trim().split('\n').map(Number);
+const [apiPort, pagePort] = freePorts(2);
 // Another site than the pages of b, so that b asks across sites; a asks through its own origin.
 const api = `http://127.0.0.1:${apiPort}`;
 const A = `http://a.localhost:${pagePort}`;
 const B = `http://b.localhost:${pagePort}`;
 const C = `http://c.localhost:${pagePort}`;
 const PERSON = 'admin@labs.localhost';
-
-let checks = 0;
-let failures = 0;
-function check(name, expected, actual) {
-  checks += 1;
-  const same = JSON.stringify(expected) === JSON.stringify(actual);
-  console.log(`${same ? 'ok' : 'not ok'} ${checks} - browser: ${name}`);
-  if (same) return;
-  failures += 1;
-  console.log(`#   expected: ${JSON.stringify(expected)}\n#        got: ${JSON.stringify(actual)}`);
-}
 
 // Runs in the page: a verb of the module, told as what it returned or how it failed.
 const run = (page, base, verb, ...args) =>
@@ -149,39 +133,18 @@ async function addDevice(context, page) {
   return { id: authenticatorId, send: (method, params) => session.send(method, params) };
 }
 
-const folder = mkdtempSync(`${tmpdir()}/labs-auth-browser.`);
 const site = (name, origin) => ({ rp_id: name, rp_name: `Site ${name[0].toUpperCase()}`, origins: [origin] });
-let stopServer;
-let pages;
-let browser;
-try {
-  stopServer = await startServer({
-    port: apiPort,
-    folder,
-    sites: [site('a.localhost', A), site('b.localhost', B)],
-    origins: [A, B, C],
-  });
-  pages = await servePages(pagePort, api);
-  browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM,
-    args: [
-      '--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
-      '--disable-component-update', '--disable-sync', '--disable-dev-shm-usage',
-    ],
-  });
+const variables = {
+  WEBAUTHN_RPS: JSON.stringify([site('a.localhost', A), site('b.localhost', B)]),
+  CORS_ORIGINS: [A, B, C].join(','),
+};
+
+await travel({ port: apiPort, variables }, async ({ browser, closing }) => {
+  const pages = await servePages(pagePort, api);
+  closing.push(() => pages.close(), () => pages.closeAllConnections());
   const context = await browser.newContext();
   const page = await context.newPage();
   page.setDefaultTimeout(20_000);
   const device = await addDevice(context, page);
   await prove(page, device);
-} catch (error) {
-  check(`no accident (${error.message.split('\n')[0]})`, 'nothing', error.stack);
-} finally {
-  await browser?.close();
-  pages?.closeAllConnections();
-  pages?.close();
-  await stopServer?.();
-  if (failures > 0) console.log(readFileSync(`${folder}/server.log`, 'utf8').split('\n').slice(-20).map((it) => `#   ${it}`).join('\n'));
-  rmSync(folder, { recursive: true, force: true });
-}
-process.exit(failures === 0 ? 0 : 1);
+});

@@ -1,18 +1,13 @@
-// The service itself, in a folder of its own, as `labs-auth dev` with the sites of this proof.
+// The service itself, in a folder of its own, as `labs-auth dev` with what the journey sets.
 import { spawn } from 'node:child_process';
 import { openSync } from 'node:fs';
 
-export async function startServer({ port, folder, sites, origins }) {
+export async function startServer({ port, folder, variables }) {
   const log = openSync(`${folder}/server.log`, 'w');
   const server = spawn(process.env.E2E_BINARY, ['dev'], {
     cwd: folder,
     stdio: ['ignore', log, log],
-    env: {
-      PATH: process.env.PATH,
-      LISTEN_ADDR: `127.0.0.1:${port}`,
-      WEBAUTHN_RPS: JSON.stringify(sites),
-      CORS_ORIGINS: origins.join(','),
-    },
+    env: { PATH: process.env.PATH, LISTEN_ADDR: `127.0.0.1:${port}`, ...variables },
   });
   const ended = new Promise((resolve) => server.once('exit', resolve));
   const health = `http://127.0.0.1:${port}/health`;

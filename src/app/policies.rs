@@ -36,8 +36,7 @@ fn unknown_to(whom: Whom, route: &Planned) -> Option<&'static str> {
         Whom::Ip(_) => None,
         Whom::User => (!has(|rule| matches!(rule, Rule::Bearer))).then_some("user"),
         Whom::Mailbox => (!has(|rule| matches!(rule, Rule::Bucket(Bucket::AuthEmail(_))))).then_some("mailbox"),
-        // No extractor of a route proves a key yet; code that does counts through `Limiter::hit`.
-        Whom::ApiKey => Some("api_key"),
+        Whom::ApiKey => (!has(|rule| matches!(rule, Rule::ApiKey))).then_some("api_key"),
     }
 }
 

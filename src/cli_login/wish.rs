@@ -1,7 +1,6 @@
 //! What a command-line client asks for, in the query of the page and in the form that the page posts.
 
 use serde_json::Value;
-use validator::ValidateNonControlCharacter;
 
 use crate::extract::{Field, Fields, FromFields, Problem, field};
 
@@ -108,16 +107,24 @@ impl Field for Method {
     }
 }
 
-/// The label of a machine; blank counts as none.
+/// The label of a machine; blank counts as none. Its owner approves it by reading it, so nothing in it may be invisible
+/// or turn the line around.
 struct Label(Option<String>);
 
 impl Field for Label {
     fn read(value: &Value) -> Result<Self, Problem> {
         let text = field::text(value)?.trim();
         field::length(text, 0, 64)?;
-        if !text.validate_non_control_character() {
+        if text.contains(is_invisible) {
             return Err(Problem::value("Value error, control characters are not allowed"));
         }
         Ok(Self((!text.is_empty()).then(|| text.to_owned())))
     }
+}
+
+/// Signs without a shape of their own, which no label may hold: controls, marks of direction, joiners, fillers.
+pub fn is_invisible(sign: char) -> bool {
+    sign.is_control()
+        || matches!(sign, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }

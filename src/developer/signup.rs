@@ -13,7 +13,7 @@ use crate::{
     mail::{Delivery, Letter, Recipient},
     secret::fingerprint,
     store::retrying,
-    ticket::{LIVE_MAILED_LIMIT, Purpose},
+    ticket::{self, LIVE_MAILED_LIMIT, Purpose},
 };
 
 /// The page of the portal that redeems the mailed link.
@@ -59,6 +59,7 @@ impl Developers {
         let known = account::find_for_update(&mut tx, email).await?;
         let equipped = store::has_live_key(&mut tx, email, now).await?;
         // Five links that work are enough; a stranger cannot fill the mailbox.
+        ticket::take_turn(&mut tx, email).await?;
         let held = store::count_live(&mut tx, email, now).await?;
         let live = !equipped && held < LIVE_MAILED_LIMIT;
         let issued = self.tickets.issue_unowned(&mut tx, Purpose::PrimaSignup, live).await?;

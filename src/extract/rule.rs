@@ -12,6 +12,8 @@ pub enum Rule {
     Bucket(Bucket),
     /// A live session.
     Bearer,
+    /// A unit of the budget that the policy file gives each API key; it is charged once the key is known.
+    ApiKey,
     /// A key of a sibling service.
     ServiceKey,
     /// A JSON body.

@@ -7,6 +7,7 @@ use std::{future::Future, marker::PhantomData};
 use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
 use http::{Extensions, Method, request::Parts};
 use serde_json::{Map, Value};
+use uuid::Uuid;
 
 use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
 use crate::{
@@ -165,6 +166,37 @@ impl RoutePolicies {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),
         }
+    }
+}
+
+/// The budget of an API key that a handler finds out about, for routes that are told a key by somebody else.
+#[derive(Debug)]
+#[must_use = "a key that is not charged has no limit"]
+pub struct ApiKeyBudget(Option<RoutePolicies>);
+
+impl ApiKeyBudget {
+    /// Charges the key, which is named by its id.
+    ///
+    /// # Errors
+    /// The refusal.
+    pub async fn charge(self, key_id: Uuid) -> Result<(), ApiError> {
+        let Some(policies) = self.0 else { return Ok(()) };
+        let key = key_id.to_string();
+        policies.charge(Who { api_key: Some(&key), ..Who::default() }, false).await
+    }
+}
+
+impl<S: Sync> FromRequestParts<S> for ApiKeyBudget {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        Ok(Self(RoutePolicies::of(&parts.extensions, &parts.method)))
+    }
+}
+
+impl Describe for ApiKeyBudget {
+    fn describe(rules: &mut Vec<Rule>) {
+        rules.push(Rule::ApiKey);
     }
 }
 

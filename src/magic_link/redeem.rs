@@ -57,6 +57,7 @@ impl MagicLinks {
 
     async fn claim(&self, hash: &Hashed, verifier: Option<&Plain>, visitor: &Visitor) -> Result<Redeemed, Refusal> {
         let mut tx = self.db.begin().await?;
+        hold(&mut tx, hash).await?;
         let ticket = ticket::claim_sign_in(&mut tx, hash, self.clock.now()).await?.ok_or(Refusal::LinkInvalid)?;
         let redeemed = if ticket.purpose == Purpose::Cli.name() {
             let hand_off: HandOff = particulars(&ticket)?;
@@ -133,10 +134,26 @@ impl MagicLinks {
         if !account.is_active {
             return Err(Refusal::Disabled);
         }
-        let labelled = Visitor { user_agent: hand_off.name.or_else(|| visitor.user_agent.clone()), ..visitor.clone() };
+        let labelled = Visitor { label: hand_off.name, ..visitor.clone() };
         let opened = self.sessions.open(tx, &account, SignedInBy::Cli, &labelled).await?;
         Ok(Redeemed { opened, redirect_to: None })
     }
+}
+
+/// Holds the person, or the mailbox of a newcomer, before the ticket: whoever uses one link deletes the others, so two
+/// links of one mailbox would wait for each other. The order is that of asking for a link: account, then mailbox.
+async fn hold(tx: &mut Tx, hash: &Hashed) -> Result<(), Refusal> {
+    match ticket::find_holder(tx, hash).await? {
+        Some((Some(id), _)) => {
+            account::lock(tx, id).await?;
+        }
+        Some((None, Some(mailbox))) => {
+            account::find_for_update(tx, &mailbox).await?;
+            ticket::take_turn(tx, &mailbox).await?;
+        }
+        Some((None, None)) | None => {}
+    }
+    Ok(())
 }
 
 fn particulars<T: for<'a> Deserialize<'a>>(ticket: &Claimed) -> Result<T, Refusal> {

@@ -46,10 +46,11 @@ impl Composer {
         let name = to.name.and_then(presentable_name);
         let greeting = name.as_deref().map(unlinked);
         let lifetime = letter.lifetime().map(|lifetime| in_words(lifetime, to.language));
-        // An address would be made a link by mail programs; whoever asked for the change typed it.
-        let facts = letter
-            .facts()
-            .map(|fact| fact.map(|text| if text.contains('@') { unlinked(text) } else { text.to_owned() }));
+        // Mail programs make links of what looks like one. A person typed the new address, a machine named itself.
+        let typed =
+            |text: &str| text.contains('@') || matches!(letter, Letter::NewDevice { device, .. } if device == text);
+        let facts =
+            letter.facts().map(|fact| fact.map(|text| if typed(text) { unlinked(text) } else { text.to_owned() }));
         let wording = self
             .templates
             .write(

@@ -14,8 +14,17 @@ pub struct Asset {
 pub const DOCUMENT: Asset = Asset { kind: "text/html; charset=utf-8", text: include_str!("../../web/screen.html") };
 
 /// The addresses of the screens. Mailed links lead to some of them.
-pub const PATHS: [&str; 7] =
-    ["/login", "/register", "/verify-email", "/magic-link", "/forgot-password", "/reset-password", "/set-password"];
+pub const PATHS: [&str; 9] = [
+    "/login",
+    "/register",
+    "/verify-email",
+    "/magic-link",
+    "/forgot-password",
+    "/reset-password",
+    "/set-password",
+    "/confirm-email",
+    "/undo-email",
+];
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 

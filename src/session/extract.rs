@@ -200,13 +200,17 @@ where
         if !holder.account.is_active {
             return Err(ApiError::new(ErrorCode::AccountDisabled));
         }
+        if let Some(policies) = RoutePolicies::of(&parts.extensions, &parts.method) {
+            let (user, key) = (holder.account.id.to_string(), holder.key_id.to_string());
+            policies.charge(Who { user: Some(&user), api_key: Some(&key), ..Who::default() }, false).await?;
+        }
         Ok(Self { account: holder.account, workspace_id: Some(holder.workspace_id), by: AuthMethod::ApiKey })
     }
 }
 
 impl Describe for KnownCaller {
     fn describe(rules: &mut Vec<Rule>) {
-        rules.push(Rule::Bearer);
+        rules.extend([Rule::Bearer, Rule::ApiKey]);
     }
 }
 
@@ -218,7 +222,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
         let client =
             client.ok_or_else(|| ApiError::internal("a request reached a handler without a client address"))?;
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers) })
+        Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers), label: None })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{account::Account, store::Fault};
 /// Whom a key stands for.
 #[derive(Clone, Debug)]
 pub struct KeyHolder {
+    pub key_id: Uuid,
     pub account: Account,
     pub workspace_id: Uuid,
 }

@@ -24,12 +24,20 @@ pub struct Visitor {
     pub user_agent: Option<String>,
     /// The mark of a known device, as the browser presents it.
     pub device: Option<Plain>,
+    /// What the device calls itself. A hand-off alone knows it: its owner read it and approved it.
+    pub label: Option<String>,
 }
 
 impl Visitor {
     /// Browser and system in words of ours, never what the client sent.
     pub fn in_words(&self) -> String {
         user_agent::in_words(self.user_agent.as_deref())
+    }
+
+    /// The same, with the label that the owner approved.
+    fn named(&self) -> String {
+        let words = self.in_words();
+        self.label.as_ref().map_or_else(|| words.clone(), |label| format!("{words} ({label})"))
     }
 }
 
@@ -69,6 +77,7 @@ impl Sessions {
             signed_in_by: by.name(),
             ip_address: &visitor.client.address(),
             user_agent: visitor.user_agent.as_deref().map(|text| clip(text, USER_AGENT_MAX)),
+            label: visitor.label.as_deref(),
             now,
             expires_at: now + self.lifetimes.idle,
         };
@@ -88,8 +97,7 @@ impl Sessions {
 
     /// Tells the owner of the account from where somebody signed in.
     async fn announce(&self, tx: &mut Tx, account: &Account, visitor: &Visitor) -> Result<(), Fault> {
-        let device = user_agent::in_words(visitor.user_agent.as_deref());
-        let letter = Letter::NewDevice { device, address: visitor.client.address() };
+        let letter = Letter::NewDevice { device: visitor.named(), address: visitor.client.address() };
         self.post.enqueue(tx, account.recipient(), &letter, Delivery::Send).await
     }
 

@@ -2,7 +2,7 @@
 
 use uuid::Uuid;
 
-use super::{Proven, Sessions, refresh::GRACE, store};
+use super::{Proven, Sessions, refresh::Grace, store};
 use crate::{
     account,
     secret::Plain,
@@ -16,7 +16,7 @@ impl Sessions {
     /// A fault of the database.
     pub async fn recognise(&self, presented: &Plain) -> Result<Option<Proven>, Fault> {
         let now = self.clock.now();
-        let found = store::find_by_refresh(&self.db, &presented.hash(), self.alive_at(now), now - GRACE).await?;
+        let found = store::find_by_refresh(&self.db, &presented.hash(), self.alive_at(now), Grace::around(now)).await?;
         let Some(session) = found else { return Ok(None) };
         let account = account::find(&self.db, session.user_id).await?.filter(|account| account.is_active);
         Ok(account.map(|account| Proven { session_id: session.id, workspace_id: session.workspace_id, account }))

@@ -10,11 +10,25 @@ use crate::{
     error::ApiError,
     limit::ClientIp,
     secret::Plain,
-    store::{Contention, Fault, retrying},
+    store::{Contention, Fault, Timestamp, retrying},
 };
 
 /// How long a used token may come back without harm: two tabs, a lost answer.
-pub(super) const GRACE: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(10);
+
+/// When a token must have been used for its return to be harmless. It reaches as far ahead: the process that took the
+/// other tab's request may have a clock that runs ahead of ours.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Grace {
+    pub from: Timestamp,
+    pub to: Timestamp,
+}
+
+impl Grace {
+    pub(super) fn around(now: Timestamp) -> Self {
+        Self { from: now - GRACE, to: now + GRACE }
+    }
+}
 
 /// Why no new token is issued.
 #[derive(Debug)]
@@ -58,8 +72,10 @@ impl Sessions {
         let session = store::extend_by_refresh(&mut tx, &hash, self.alive_at(now), now + self.lifetimes.idle)
             .await?
             .ok_or(RefreshError::Ended)?;
+        // Waiting for the row took time: whoever held it may have used the token after this request came.
+        let now = self.clock.now();
         let first_use = store::use_refresh(&mut tx, &hash, now).await?;
-        if !first_use && !store::is_in_grace(&mut tx, &hash, now, now - GRACE).await? {
+        if !first_use && !store::is_in_grace(&mut tx, &hash, Grace::around(now)).await? {
             store::revoke(&mut tx, session.id, now).await?;
             let event = Event::by(Act::RefreshReused, client, now).on(session.user_id).within(session.id);
             audit::record(&mut tx, &event.refused("session ended")).await?;

@@ -2,6 +2,7 @@
 
 use uuid::Uuid;
 
+use super::refresh::Grace;
 use crate::{
     account::Account,
     secret::Hashed,
@@ -16,6 +17,7 @@ pub(super) struct NewSession<'a> {
     pub signed_in_by: &'a str,
     pub ip_address: &'a str,
     pub user_agent: Option<&'a str>,
+    pub label: Option<&'a str>,
     pub now: Timestamp,
     pub expires_at: Timestamp,
 }
@@ -32,14 +34,15 @@ pub(super) async fn insert(tx: &mut Tx, new: &NewSession<'_>) -> Result<(), Faul
         in tx,
         execute,
         "INSERT INTO sessions
-             (id, user_id, workspace_id, signed_in_by, ip_address, user_agent, created_at, last_seen_at, expires_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $7, $8)",
+             (id, user_id, workspace_id, signed_in_by, ip_address, user_agent, label, created_at, last_seen_at, expires_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8, $9)",
         new.id,
         new.user_id,
         new.workspace_id,
         new.signed_in_by,
         new.ip_address,
         new.user_agent,
+        new.label,
         new.now,
         new.expires_at
     )
@@ -129,8 +132,8 @@ pub(super) async fn use_refresh(tx: &mut Tx, hash: &Hashed, now: Timestamp) -> R
     .map(|rows| rows == 1)
 }
 
-/// Whether a used token was used no earlier than `since` and none of its successors has been used.
-pub(super) async fn is_in_grace(tx: &mut Tx, hash: &Hashed, now: Timestamp, since: Timestamp) -> Result<bool, Fault> {
+/// Whether a used token was used within the grace and none of its successors has been used.
+pub(super) async fn is_in_grace(tx: &mut Tx, hash: &Hashed, grace: Grace) -> Result<bool, Fault> {
     query!(
         in tx,
         optional<(Uuid,)>,
@@ -138,18 +141,18 @@ pub(super) async fn is_in_grace(tx: &mut Tx, hash: &Hashed, now: Timestamp, sinc
          WHERE hash = $1 AND used_at >= $2 AND used_at <= $3
            AND NOT EXISTS (SELECT 1 FROM refresh_tokens s WHERE s.parent = $1 AND s.used_at IS NOT NULL)",
         hash.as_bytes(),
-        since,
-        now
+        grace.from,
+        grace.to
     )
     .map(|row| row.is_some())
 }
 
-/// The live session behind a refresh token that is unused, or was used no earlier than `since` with no successor used.
+/// The live session behind a refresh token that is unused, or was used within the grace with no successor used.
 pub(super) async fn find_by_refresh(
     db: &Database,
     hash: &Hashed,
     alive: Alive,
-    since: Timestamp,
+    grace: Grace,
 ) -> Result<Option<SessionRow>, Fault> {
     query!(
         read db,
@@ -157,12 +160,13 @@ pub(super) async fn find_by_refresh(
         "SELECT s.id, s.user_id, s.workspace_id FROM refresh_tokens t JOIN sessions s ON s.id = t.session_id
          WHERE t.hash = $1 AND t.expires_at > $2 AND s.revoked_at IS NULL AND s.expires_at > $2 AND s.created_at > $4
            AND (t.used_at IS NULL
-                OR (t.used_at >= $3 AND t.used_at <= $2
+                OR (t.used_at >= $3 AND t.used_at <= $5
                     AND NOT EXISTS (SELECT 1 FROM refresh_tokens c WHERE c.parent = $1 AND c.used_at IS NOT NULL)))",
         hash.as_bytes(),
         alive.now,
-        since,
-        alive.opened_after
+        grace.from,
+        alive.opened_after,
+        grace.to
     )
 }
 

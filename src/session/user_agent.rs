@@ -2,7 +2,8 @@
 //! no word of the header, which anybody may write, reaches a page or a mail.
 
 /// Signs of a browser or program. The first that fits counts: most browsers also claim to be the ones further down.
-const PROGRAMS: [(&str, &str); 22] = [
+const PROGRAMS: [(&str, &str); 23] = [
+    ("labs-auth-cli/", "The labs-auth command line"),
     ("edg/", "Edge"),
     ("edga/", "Edge"),
     ("edgios/", "Edge"),

@@ -3,6 +3,7 @@
 
 mod code;
 mod store;
+mod turn;
 
 use std::time::Duration;
 
@@ -18,8 +19,9 @@ pub use self::{
     code::Code,
     store::{
         Claimed, Live, Pending, claim, claim_sign_in, claim_unowned, claim_whole, delete_all, delete_every,
-        delete_mailed_to, delete_others, find_live, find_used, pending_of, sweep,
+        delete_mailed_to, delete_others, find_holder, find_live, find_used, pending_of, sweep,
     },
+    turn::take_turn,
 };
 
 const MINUTE: Duration = Duration::from_mins(1);
@@ -183,7 +185,7 @@ impl Tickets {
         };
         let asked = user.unwrap_or_else(|| self.entropy.uuid());
         let held = store::count_live_locked(tx, asked, purpose, now).await?
-            + store::count_mailed_to(tx, mailbox, purpose, now).await?;
+            + store::count_mailed_to_locked(tx, mailbox, purpose, now).await?;
         let live = holder != Holder::Nobody && held < LIVE_MAILED_LIMIT;
         let new = store::New {
             purpose: if live { purpose.name() } else { DECOY },

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::Purpose;
+use super::{Purpose, take_turn};
 use crate::{
     secret::Hashed,
     store::{Database, Fault, FromRow, Timestamp, Tx, query},
@@ -103,13 +103,15 @@ pub(super) async fn count_try(db: &Database, handle: &Hashed, tries: i64) -> Res
     )
 }
 
-/// Counts the live tickets of one purpose that were mailed to an address without an account.
-pub(super) async fn count_mailed_to(
+/// Counts the live tickets of one purpose that were mailed to an address without an account, holding the mailbox's turn
+/// so that parallel requests count one after the other.
+pub(super) async fn count_mailed_to_locked(
     tx: &mut Tx,
     mailbox: &str,
     purpose: Purpose,
     now: Timestamp,
 ) -> Result<i64, Fault> {
+    take_turn(tx, mailbox).await?;
     query!(
         in tx,
         one<(i64,)>,
@@ -179,6 +181,16 @@ pub async fn claim_whole(
         hash.as_bytes(),
         purpose.name(),
         now
+    )
+}
+
+/// For whom a ticket was written, without claiming it.
+pub async fn find_holder(tx: &mut Tx, hash: &Hashed) -> Result<Option<(Option<Uuid>, Option<String>)>, Fault> {
+    query!(
+        in tx,
+        optional<(Option<Uuid>, Option<String>)>,
+        "SELECT user_id, mailbox FROM tickets WHERE hash = $1 AND used_at IS NULL",
+        hash.as_bytes()
     )
 }
 

@@ -42,6 +42,8 @@ mod profile;
 #[cfg(test)]
 mod ratchet;
 #[cfg(test)]
+mod screens;
+#[cfg(test)]
 mod session;
 #[cfg(test)]
 mod store;

@@ -7,6 +7,7 @@ use openidconnect::url::Url;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
+    task::JoinSet,
 };
 
 use super::Outcome;
@@ -17,6 +18,9 @@ const PATIENCE: Duration = Duration::from_mins(10);
 
 /// How long one connection may take to say what it wants.
 const HEAD_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Connections that are heard at once: browsers open some on suspicion and say nothing on them.
+const HEARINGS_MAX: usize = 32;
 
 /// Largest request that is read.
 const HEAD_MAX: usize = 8 * 1024;
@@ -51,12 +55,21 @@ impl Ear {
     /// Waits for the browser's answer to `state`.
     pub(super) async fn wait(self, state: &Plain) -> Outcome<Plain> {
         let listen = async {
+            let mut hearings = JoinSet::new();
             loop {
-                let Ok((stream, _)) = self.listener.accept().await else { continue };
-                match tokio::time::timeout(HEAD_DEADLINE, hear(stream, state)).await {
-                    Ok(Ok(Heard::Code(code))) => return Ok(code),
-                    Ok(Ok(Heard::Declined)) => return Err(String::from("you cancelled the sign-in in the browser")),
-                    Ok(Ok(Heard::Nothing) | Err(_)) | Err(_) => {}
+                tokio::select! {
+                    knock = self.listener.accept(), if hearings.len() < HEARINGS_MAX => {
+                        if let Ok((stream, _)) = knock {
+                            hearings.spawn(tokio::time::timeout(HEAD_DEADLINE, hear(stream, state.clone())));
+                        }
+                    }
+                    Some(heard) = hearings.join_next() => match heard {
+                        Ok(Ok(Ok(Heard::Code(code)))) => return Ok(code),
+                        Ok(Ok(Ok(Heard::Declined))) => {
+                            return Err(String::from("you cancelled the sign-in in the browser"));
+                        }
+                        Ok(Ok(Ok(Heard::Nothing) | Err(_)) | Err(_)) | Err(_) => {}
+                    },
                 }
             }
         };
@@ -66,14 +79,14 @@ impl Ear {
     }
 }
 
-async fn hear(mut stream: TcpStream, state: &Plain) -> std::io::Result<Heard> {
+async fn hear(mut stream: TcpStream, state: Plain) -> std::io::Result<Heard> {
     let mut head = Vec::new();
     while !head.windows(4).any(|end| end == b"\r\n\r\n") && head.len() < HEAD_MAX {
         if stream.read_buf(&mut head).await? == 0 {
             break;
         }
     }
-    let meant = understand(&head, state);
+    let meant = understand(&head, &state);
     let (status, words) = match &meant {
         Heard::Code(_) => ("200 OK", "You are signed in. You can close this window and go back to the terminal."),
         Heard::Declined => ("200 OK", "The sign-in was cancelled. You can close this window."),

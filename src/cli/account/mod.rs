@@ -13,6 +13,7 @@ use self::{
     remote::{Answer, Remote},
 };
 use crate::{
+    cli_login::wish::is_invisible,
     clock::Clock,
     secret::{Entropy, Plain},
 };
@@ -117,7 +118,7 @@ fn page(remote: &Remote, port: u16, state: &Plain, verifier: &Plain, name: &str)
         .append_pair("state", state.reveal())
         .append_pair("code_challenge", &verifier.pkce_challenge())
         .append_pair("code_challenge_method", "S256")
-        .append_pair("name", &name.chars().filter(|sign| !sign.is_control()).take(64).collect::<String>());
+        .append_pair("name", &name.chars().filter(|sign| !is_invisible(*sign)).take(64).collect::<String>());
     page
 }
 

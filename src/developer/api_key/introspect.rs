@@ -50,7 +50,8 @@ impl KeyRing for ApiKeys {
             if found.owner_is_active {
                 self.note_use(&found.key).await;
             }
-            Ok(account.map(|account| KeyHolder { account, workspace_id: found.key.workspace_id }))
+            let (key_id, workspace_id) = (found.key.id, found.key.workspace_id);
+            Ok(account.map(|account| KeyHolder { key_id, account, workspace_id }))
         })
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     clock::Timestamp,
     error::ApiError,
     extract::{Fields, FromFields, PathId, ServiceKey, json::JsonBody},
+    limit::extract::ApiKeyBudget,
     session::{CurrentSession, Visitor, routes::PresentedToken},
 };
 
@@ -190,17 +191,21 @@ enum Introspected {
 pub(crate) async fn introspect(
     State(keys): State<ApiKeys>,
     _: ServiceKey,
+    budget: ApiKeyBudget,
     JsonBody(asked): JsonBody<AskedKey>,
 ) -> Result<impl IntoResponse, ApiError> {
     let answer = match keys.introspect(asked.key.0.reveal()).await? {
-        Some(key) => Introspected::Alive {
-            active: true,
-            account_id: key.user_id,
-            workspace_id: key.workspace_id,
-            scopes: key.scopes.0,
-            key_id: key.id,
-            expires_at: key.expires_at,
-        },
+        Some(key) => {
+            budget.charge(key.id).await?;
+            Introspected::Alive {
+                active: true,
+                account_id: key.user_id,
+                workspace_id: key.workspace_id,
+                scopes: key.scopes.0,
+                key_id: key.id,
+                expires_at: key.expires_at,
+            }
+        }
         None => Introspected::Not { active: false },
     };
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(answer)))

@@ -25,6 +25,7 @@ struct SessionView {
     expires_at: Timestamp,
     ip_address: String,
     user_agent: String,
+    label: Option<String>,
     signed_in_by: String,
     current: bool,
 }
@@ -46,6 +47,7 @@ pub(crate) async fn list(
         expires_at: sessions.end_of(&kept),
         ip_address: kept.ip_address,
         user_agent: user_agent::in_words(kept.user_agent.as_deref()),
+        label: kept.label,
         signed_in_by: kept.signed_in_by,
         current: kept.id == caller.session_id,
     };

@@ -15,6 +15,7 @@ pub struct Kept {
     pub signed_in_by: String,
     pub ip_address: String,
     pub user_agent: Option<String>,
+    pub label: Option<String>,
     pub created_at: Timestamp,
     pub last_seen_at: Timestamp,
     pub expires_at: Timestamp,
@@ -25,7 +26,7 @@ pub(super) async fn live(db: &Database, user: Uuid, current: Uuid, alive: Alive)
     query!(
         read db,
         all<Kept>,
-        "SELECT id, signed_in_by, ip_address, user_agent, created_at, last_seen_at, expires_at, revoked_at
+        "SELECT id, signed_in_by, ip_address, user_agent, label, created_at, last_seen_at, expires_at, revoked_at
          FROM sessions
          WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > $3 AND created_at > $4
          ORDER BY CASE WHEN id = $2 THEN 0 ELSE 1 END, last_seen_at DESC, id",
@@ -41,7 +42,7 @@ pub(super) async fn everything_of(db: &Database, user: Uuid) -> Result<Vec<Kept>
     query!(
         read db,
         all<Kept>,
-        "SELECT id, signed_in_by, ip_address, user_agent, created_at, last_seen_at, expires_at, revoked_at
+        "SELECT id, signed_in_by, ip_address, user_agent, label, created_at, last_seen_at, expires_at, revoked_at
          FROM sessions WHERE user_id = $1 ORDER BY created_at, id",
         user
     )

@@ -85,12 +85,53 @@ async fn a_person_who_allows_it_signs_the_client_in() {
     let client = world.holder_of(reply.is(200));
     assert_eq!(client.email, anna.email);
     assert_eq!(world.db_open_sessions_of(&anna.email).await, 2, "a session of its own");
-    let labels = "SELECT s.user_agent FROM sessions s JOIN users u ON u.id = s.user_id
-                  WHERE u.email = $1 AND s.signed_in_by = 'cli'";
-    assert_eq!(world.db_texts(labels, &anna.email).await, ["Annas <b>Laptop</b>"]);
     client.post("/api/auth/logout", json!({})).await.is(200);
     assert!(anna.is_signed_in().await && !client.is_signed_in().await);
     world.redeem(json!({"token": code, "code_verifier": VERIFIER})).await.is_error(400, "AUTH_006");
+}
+
+#[tokio::test]
+async fn the_list_of_sessions_and_the_mail_name_the_machine_and_its_program() {
+    let world = World::new().await;
+    let anna = world.signed_in().await;
+    for (name, label) in [("Annas <b>Laptop</b>", json!("Annas <b>Laptop</b>")), (" ", json!(null))] {
+        let mut asked = fields();
+        asked.retain(|(kept, _)| *kept != "name");
+        asked.push(("name", name.to_owned()));
+        let page = look(&world, &anna.refresh, &asked).await;
+        let code = called_back(&press(&world, &anna.refresh, &form_of(&page), "allow").await)["code"].clone();
+        let redeem = world.redeem(json!({"token": code, "code_verifier": VERIFIER}));
+        let client = world.holder_of(redeem.header("user-agent", "labs-auth-cli/0.1.0").await.is(200));
+        let sessions = client.get("/api/auth/sessions").await.is(200).json();
+        assert_eq!(sessions["sessions"][0]["label"], label);
+        assert_eq!(sessions["sessions"][0]["user_agent"], "The labs-auth command line");
+        assert_eq!(sessions["sessions"][0]["signed_in_by"], "cli");
+        let exported = client.get("/api/auth/me/export").await.is(200).json();
+        let own = exported["sessions"].as_array().unwrap().iter().filter(|it| it["signed_in_by"] == "cli");
+        assert!(own.clone().any(|it| it["label"] == label), "{exported}");
+    }
+    let mails = world.mails_to(&anna.email).await;
+    // Mails break what could be taken for a web address by signs that nobody sees.
+    let texts: Vec<String> = mails.iter().map(|mail| mail.text.replace('\u{200b}', "")).collect();
+    for said in ["The labs-auth command line (Annas <b>Laptop</b>), ", "The labs-auth command line, "] {
+        assert_eq!(texts.iter().filter(|text| text.contains(said)).count(), 1, "{texts:?}");
+    }
+    assert!(mails.iter().all(|mail| !mail.html.contains("<b>Laptop")), "{mails:?}");
+}
+
+#[tokio::test]
+async fn a_mail_makes_no_link_of_what_a_machine_calls_itself() {
+    let world = World::new().await;
+    let anna = world.signed_in().await;
+    let mut asked = fields();
+    asked.retain(|(kept, _)| *kept != "name");
+    asked.push(("name", String::from("https://evil.example/now")));
+    let page = look(&world, &anna.refresh, &asked).await;
+    let code = called_back(&press(&world, &anna.refresh, &form_of(&page), "allow").await)["code"].clone();
+    world.redeem(json!({"token": code, "code_verifier": VERIFIER})).await.is(200);
+    let mail = world.mails_to(&anna.email).await.pop().unwrap();
+    assert!(mail.text.contains("now)") && !mail.text.contains("evil.example"), "{}", mail.text);
+    assert!(!mail.html.contains("evil.example"), "{}", mail.html);
 }
 
 #[tokio::test]
@@ -195,14 +236,16 @@ async fn a_query_is_checked_field_by_field_and_charged() {
         ("code_challenge", "=AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", "string_pattern_mismatch"),
         ("code_challenge_method", "plain", "enum"),
         ("name", "a\u{7}b", "value_error"),
+        ("name", "laptop\u{202e}moc", "value_error"),
+        ("name", "lap\u{200b}top", "value_error"),
     ] {
         with(name, value).await.has_fault(fault, &format!("query.{name}"));
     }
     with("name", &"a".repeat(65)).await.has_fault("string_too_long", "query.name");
     let bare = anybody.get(PATH).await;
     assert_eq!(bare.faults().len(), 3, "{bare:?}");
-    assert_eq!(bare.remaining(), 15);
-    for _ in 0..15 {
+    assert_eq!(bare.remaining(), 13);
+    for _ in 0..13 {
         anybody.get(PATH).await.is(422);
     }
     anybody.get(PATH).await.is_rate_limited();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{ACCOUNTS, Gateway, VERIFY, sign_up};
-use crate::world::{Verbs, World};
+use super::{ACCOUNTS, Gateway, INTROSPECT, SIBLING, VERIFY, equip, make, me, sign_up, text};
+use crate::world::{Reply, Verbs, World};
 
 // case 179
 #[tokio::test]
@@ -139,4 +139,44 @@ async fn parallel_signups_of_one_client_are_admitted_exactly_five_times() {
         admitted += u32::from(ask.await.unwrap() == 202);
     }
     assert_eq!(admitted, 5);
+}
+
+/// Three requests a minute for each key, shared by what it asks itself and what a sibling asks about it.
+async fn world_with_a_budget_for_each_key() -> World {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let policy = "[[policy]]\nname = \"key\"\nroutes = [\"GET /api/auth/me\", \"POST /api/prima/v1/keys/introspect\"]\n\
+                  quota = 3\nwindow = \"60s\"\nalgorithm = \"fixed\"\nkey = \"api_key\"\n";
+    std::fs::write(file.path(), policy).unwrap();
+    let path = file.path().to_str().unwrap();
+    World::plan().on_memory().set("RATE_LIMIT_POLICIES", path).set("SERVICE_KEYS", SIBLING).build().await
+}
+
+async fn asked_about(world: &World, key: &str) -> Reply {
+    let ask = world.anonymous().post(INTROSPECT, json!({"key": key}));
+    ask.header("authorization", format!("Bearer {SIBLING}")).await
+}
+
+#[tokio::test]
+async fn a_policy_counts_each_api_key_wherever_it_asks_from_and_whoever_asks_about_it() {
+    let world = world_with_a_budget_for_each_key().await;
+    let owner = world.signed_in().await;
+    let made = [make(&owner, json!({"name": "a"})).await, make(&owner, json!({"name": "b"})).await];
+    let [first, second] = made.each_ref().map(|key| text(key, "key"));
+    let reply = me(&world, first).await;
+    assert!(reply.is(200).header("ratelimit").unwrap().starts_with("\"key\";r=2"), "{reply:?}");
+    asked_about(&world, first).await.is(200);
+    me(&world, first).await.is(200);
+    for reply in [me(&world, first).await, asked_about(&world, first).await] {
+        assert_eq!(reply.is(429).header("ratelimit-policy").map(|it| it.contains("\"key\";q=3;w=60")), Some(true));
+        assert!(reply.wait() <= 60, "{reply:?}");
+    }
+    // The owner's other key, and the owner by session, are others.
+    me(&world, second).await.is(200);
+    for _ in 0..4 {
+        owner.get("/api/auth/me").await.is(200);
+        // What is no live key has no budget to spend.
+        assert_eq!(asked_about(&world, "sk-prima-x").await.is(200).json(), json!({"active": false}));
+    }
+    world.advance(Duration::from_secs(61));
+    me(&world, first).await.is(200);
 }

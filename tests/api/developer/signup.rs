@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{ACCOUNTS, Gateway, VERIFY, equip, sign_up, signup_token, verify};
-use crate::world::{Mail, PASSWORD, Verbs, World};
+use crate::{
+    password::{at_once, connected, count},
+    world::{Mail, PASSWORD, Verbs, World},
+};
 
 #[tokio::test]
 async fn a_signup_is_accepted_and_mails_a_link_to_the_portal() {
@@ -64,6 +67,26 @@ async fn whoever_has_a_key_is_pointed_to_the_portal_by_a_mail_without_a_token() 
     assert_eq!(mails.len(), 2);
     assert!(text.lines().any(|line| line == "https://labs.example/developers"), "{text}");
     assert!(!raw.contains("token=") && !text.contains("token="), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parallel_signups_of_one_mailbox_leave_it_five_links() {
+    let world = World::with(&[("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", "100")]).await;
+    let other =
+        World::with(&[("PRIMA_SIGNUP_MAX_PER_EMAIL_PER_HOUR", "100"), ("DATABASE_URL", world.database_url())]).await;
+    let bad = |place: &World| place.anonymous().post(VERIFY, json!({"token": "x"}));
+    connected(|| (0..10).flat_map(|_| [&world, &other]).map(bad).collect()).await;
+    let email = world.mailbox();
+    // Twelve: nobody waits for a connection, all wait for the mailbox.
+    let asks = (0..12).map(|number| {
+        let place = if number % 2 == 0 { &world } else { &other };
+        place.anonymous().post(ACCOUNTS, json!({"email": email}))
+    });
+    let replies = at_once(asks).await;
+    assert_eq!(count(&replies, 202), 12, "{replies:?}");
+    let live = "SELECT count(*) FROM developer_signups s JOIN tickets t ON t.hash = s.ticket
+                WHERE s.email = $1 AND t.purpose = 'prima_signup' AND t.used_at IS NULL";
+    assert_eq!(world.db_number(live, &email).await, 5);
 }
 
 #[tokio::test]

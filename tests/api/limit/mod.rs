@@ -10,6 +10,7 @@ mod headers;
 mod keys;
 mod memory;
 mod outage;
+mod placed;
 mod policies;
 mod properties;
 mod redis;

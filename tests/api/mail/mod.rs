@@ -7,4 +7,5 @@ mod letters;
 mod names;
 mod run;
 mod settings;
+mod tokens;
 mod wire;

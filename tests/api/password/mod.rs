@@ -13,4 +13,4 @@ mod reset;
 mod set;
 mod verify;
 
-pub(crate) use self::races::{at_once, count};
+pub(crate) use self::races::{at_once, connected, count};

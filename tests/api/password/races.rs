@@ -21,6 +21,16 @@ pub(crate) fn count(replies: &[Reply], status: u16) -> usize {
     replies.iter().filter(|reply| reply.status == status).count()
 }
 
+/// Asks until nobody is told that there is no connection: they are dear to open, and a race about rows is not about them.
+pub(crate) async fn connected(asks: impl Fn() -> Vec<Ask>) {
+    for _ in 0..10 {
+        if count(&at_once(asks()).await, 503) == 0 {
+            return;
+        }
+    }
+    panic!("still no connections after ten rounds");
+}
+
 /// The same from many networks.
 fn from_everywhere(world: &World, path: &'static str, body: &Value, times: usize) -> Vec<Ask> {
     (0..times).map(|_| world.anonymous().post(path, body.clone())).collect()

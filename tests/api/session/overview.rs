@@ -39,10 +39,20 @@ async fn a_person_sees_where_it_is_signed_in_and_which_session_this_is() {
     assert_eq!(sessions[0]["last_seen_at"], "2026-01-02T03:04:05Z");
     assert_eq!(sessions[1]["current"], false);
     assert_eq!(sessions[1]["user_agent"], "An unknown device");
+    assert!(sessions.iter().all(|session| session["label"].is_null()), "only a hand-off has a label: {sessions:?}");
     let mut names: Vec<&String> = sessions[0].as_object().unwrap().keys().collect();
     names.sort();
-    let expected =
-        ["created_at", "current", "expires_at", "id", "ip_address", "last_seen_at", "signed_in_by", "user_agent"];
+    let expected = [
+        "created_at",
+        "current",
+        "expires_at",
+        "id",
+        "ip_address",
+        "label",
+        "last_seen_at",
+        "signed_in_by",
+        "user_agent",
+    ];
     assert_eq!(names, expected);
 }
 

@@ -42,6 +42,24 @@ async fn two_tabs_each_get_a_successor() {
 }
 
 #[tokio::test]
+async fn a_tab_whose_process_is_a_little_behind_is_no_thief() {
+    let world = World::new().await;
+    let anna = world.signed_in().await;
+    let ahead = World::with(&[("DATABASE_URL", world.database_url())]).await;
+    ahead.advance(Duration::from_secs(10));
+    let body = json!({"refresh_token": anna.refresh});
+    ahead.anonymous().post(REFRESH, body.clone()).await.is(200);
+    world.anonymous().post(REFRESH, body).await.is(200);
+    assert!(anna.is_signed_in().await);
+    // Beyond the grace no clock is believed.
+    let ben = world.signed_in().await;
+    ahead.advance(Duration::from_micros(1));
+    let body = json!({"refresh_token": ben.refresh});
+    ahead.anonymous().post(REFRESH, body.clone()).await.is(200);
+    world.anonymous().post(REFRESH, body).await.is_error(401, "AUTH_005");
+}
+
+#[tokio::test]
 async fn a_used_token_that_comes_back_late_ends_the_session() {
     let world = World::new().await;
     let anna = world.signed_in().await;

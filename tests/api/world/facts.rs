@@ -6,7 +6,7 @@ use labs_auth::{
     app::Planned,
     config::{Environment, Settings},
     extract::{Rule, ServiceKeys},
-    limit::Bucket,
+    limit::{Bucket, policy::Policies},
 };
 
 pub(super) struct Facts {
@@ -15,6 +15,7 @@ pub(super) struct Facts {
     pub(super) production: bool,
     pub(super) volumetric: bool,
     pub(super) service_keys: ServiceKeys,
+    policies: Policies,
     routes: Vec<Planned>,
     secrets: Mutex<BTreeSet<String>>,
 }
@@ -30,6 +31,7 @@ impl Facts {
             production: settings.environment == Environment::Production,
             volumetric: settings.limits.volumetric,
             service_keys: settings.service_keys.clone(),
+            policies: settings.limits.policies.clone(),
             routes: Vec::new(),
             secrets: Mutex::default(),
         }
@@ -42,6 +44,11 @@ impl Facts {
     /// Whether the route counts networks by a bucket of its own.
     pub(super) fn counts_networks(&self, method: &str, path: &str) -> bool {
         self.has_bucket(method, path, |bucket| !bucket.is_mailbox())
+    }
+
+    /// Whether the policy file has a budget for the route; whom it counts is found out as a request is judged.
+    pub(super) fn has_policy(&self, method: &str, path: &str) -> bool {
+        !self.policies.on_route(&format!("{method} {path}")).is_empty()
     }
 
     /// Whether the route counts mailboxes.

@@ -2,7 +2,10 @@
 //! its list of routes.
 
 use http::{Method, header};
-use labs_auth::error::ErrorCode;
+use labs_auth::{
+    error::ErrorCode,
+    screens::{self, Asset},
+};
 use serde_json::Value;
 
 use super::{Ask, Reply, facts::Facts};
@@ -38,6 +41,9 @@ pub(super) fn check(facts: &Facts, asked: &Ask, reply: &Reply) {
     } else if is_page(asked, reply) {
         assert_eq!(reply.header("content-type"), Some("text/html; charset=utf-8"), "{reply:?}");
         assert_eq!(reply.header("cache-control"), Some("no-store"), "{reply:?}");
+    } else if let Some(asset) = screen(asked, reply) {
+        assert_eq!(reply.header("content-type"), Some(asset.kind), "{reply:?}");
+        assert_eq!(reply.header("cache-control"), Some("no-cache"), "{reply:?}");
     } else {
         assert_eq!(reply.header("content-type"), Some("application/json"), "{reply:?}");
         let body = reply.json();
@@ -74,6 +80,9 @@ fn dressed(facts: &Facts, asked: &Ask, reply: &Reply) {
     if is_page(asked, reply) {
         let strict = |it: &str| it.starts_with("default-src 'none'; style-src 'nonce-") && !it.contains("unsafe");
         assert!(policy.is_some_and(strict), "{reply:?}");
+    } else if screen(asked, reply).is_some() {
+        let own = |it: &str| it.starts_with("default-src 'none'; script-src 'self';") && !it.contains("unsafe");
+        assert!(policy.is_some_and(own), "{reply:?}");
     } else {
         assert_eq!(policy, Some("default-src 'none'; frame-ancestors 'none'"), "{reply:?}");
     }
@@ -132,7 +141,7 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
     assert_eq!(has_own, own, "a route's own bucket: {reply:?}");
     // A mailbox's numbers are never shown, and a refusal by one shows none at all.
     let hides_numbers = reply.header("ratelimit").is_none() && (reply.status == 429 || (!own && !volumetric));
-    if is_plain(path) {
+    if is_plain(path) && !facts.has_policy(method, path) {
         // A mailbox is counted once the body names one.
         let named = facts.counts_mailboxes(method, path) && policies.contains("\"auth-email\";");
         assert_eq!(policies.is_empty(), !volumetric && !own && !named, "{reply:?}");
@@ -147,6 +156,13 @@ fn counted(facts: &Facts, asked: &Ask, reply: &Reply) {
 /// The one page among the answers of the API.
 fn is_page(asked: &Ask, reply: &Reply) -> bool {
     asked.method == Method::GET && asked.plain_path() == "/api/auth/cli-login" && reply.status == 200
+}
+
+/// What a hosted screen consists of.
+fn screen(asked: &Ask, reply: &Reply) -> Option<Asset> {
+    let path = asked.plain_path();
+    let files = screens::PATHS.iter().map(|path| (*path, screens::DOCUMENT)).chain(screens::ASSETS);
+    files.filter(|_| asked.method == Method::GET && reply.status == 200).find(|file| file.0 == path).map(|file| file.1)
 }
 
 fn is_refused_at_the_door(reply: &Reply) -> bool {
