@@ -1,6 +1,6 @@
 -- What wrk sends: wrk -s load.lua URL -- KIND METHOD BODY-FILE TOKEN-FILE CLIENTS
 --   KIND     plain | me (a bearer token from the file) | refresh (each token is exchanged once, its successor goes on)
---   CLIENTS  many (every request comes from another address) | one
+--   CLIENTS  many (every request comes from another address) | one | a number (so many take turns; `plain` only)
 -- It ends with one line for the script: RESULT requests seconds above-399 broken p50-ms p99-ms
 
 local threads = 0
@@ -18,6 +18,18 @@ end
 
 local kind, method, body, tokens, clients
 local sent = 0
+-- The requests of clients that take turns, written once: what writing them costs would hide what serving them does.
+local turns
+
+local function address(place)
+    return string.format("24.%d.%d.%d", math.floor(place / 65536) % 256, math.floor(place / 256) % 256, place % 256)
+end
+
+local function written(headers)
+    headers["Host"] = "localhost"
+    if body then headers["Content-Type"] = "application/json" end
+    return wrk.format(method, nil, headers, body)
+end
 
 function init(args)
     kind, method, clients = args[1], args[2], args[5]
@@ -26,6 +38,10 @@ function init(args)
     tokens = {}
     for place, token in ipairs(all) do
         if kind ~= "refresh" or place % 2 == number % 2 then tokens[#tokens + 1] = token end
+    end
+    if tonumber(clients) then
+        turns = {}
+        for place = 0, tonumber(clients) - 1 do turns[place + 1] = written({ ["X-Forwarded-For"] = address(place) }) end
     end
     if kind == "refresh" then
         response = function(status, _, answer)
@@ -38,11 +54,14 @@ end
 local function client()
     if clients == "one" then return "24.0.0.1" end
     sent = sent + 1
-    local place = number * 4194304 + sent
-    return string.format("24.%d.%d.%d", math.floor(place / 65536) % 256, math.floor(place / 256) % 256, place % 256)
+    return address(number * 4194304 + sent)
 end
 
 function request()
+    if turns then
+        sent = sent + 1
+        return turns[sent % #turns + 1]
+    end
     local headers = { ["Host"] = "localhost", ["X-Forwarded-For"] = client() }
     local content = body
     if content then headers["Content-Type"] = "application/json" end

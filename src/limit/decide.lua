@@ -103,17 +103,26 @@ local function sliding(key, quota, window, cost, epoch)
   local used = previous * (window - elapsed) + current * window
   local left = math.max(0, budget - used)
   local wanted = cost * window
+  -- Until a cost fits that does not fit now, if nothing else comes.
+  local function room_for(cost, current)
+    local total = (current + cost) * window
+    if total <= budget then
+      return ceil(previous * (window - elapsed) + total - budget, math.max(previous, 1))
+    end
+    return window - elapsed + ceil(total - budget, math.max(current, 1))
+  end
   if wanted <= left then
     keep(key, behind + 2 * window - elapsed, start, current + cost, previous)
-    return 1, floor(left - wanted, window), behind + window - elapsed, start, current + cost, previous
+    local remaining = floor(left - wanted, window)
+    local rest = window - elapsed
+    if remaining == 0 then
+      rest = room_for(1, current + cost)
+    end
+    return 1, remaining, behind + rest, start, current + cost, previous
   end
-  local rest
-  if cost > quota then
-    rest = window
-  elseif current * window + wanted <= budget then
-    rest = ceil(used + wanted - budget, math.max(previous, 1))
-  else
-    rest = window - elapsed + ceil((current + cost - quota) * window, math.max(current, 1))
+  local rest = window
+  if cost <= quota then
+    rest = room_for(cost, current)
   end
   return 0, floor(left, window), behind + rest, start, current, previous
 end

@@ -120,7 +120,7 @@ impl Limiter {
         // What this process knows to be refused is not asked again; what stands before it is.
         let now = self.now();
         let mut known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
-        let known = known.find_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, now)?)));
+        let known = known.find_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, ask.policy.cost, now)?)));
         let (open, known) = match known {
             Some((index, reading)) if self.backend() == Backend::Redis => (&asks[..index], Some(reading)),
             _ => (asks, None),
@@ -149,7 +149,7 @@ impl Limiter {
         let note = |(hit, seen): (&Hit<'_>, &Seen)| {
             let reading = self.0.memory.keep_warm(hit.key, hit.rule, hit.cost, seen);
             if !reading.admitted && reading.remaining == 0 {
-                self.0.refused.keep(hit.key, reading.rest, now);
+                self.0.refused.keep(hit.key, hit.cost, reading.rest, now);
             }
             Met::Counted(reading, "redis")
         };

@@ -40,18 +40,18 @@ impl Refused {
         Self { hashers: [RandomState::new(), RandomState::new()], sets }
     }
 
-    /// The refusal of a key, with what is left of its wait.
-    pub(super) fn find(&self, key: &str, now: u64) -> Option<Reading> {
-        let (fingerprint, set) = self.place(key);
+    /// The refusal of a key, with what is left of its wait. What costs otherwise waits otherwise, and is another refusal.
+    pub(super) fn find(&self, key: &str, cost: u32, now: u64) -> Option<Reading> {
+        let (fingerprint, set) = self.place(key, cost);
         let entry = set.iter().find(|entry| entry.fingerprint == fingerprint && entry.kept > now)?;
         let rest = Duration::from_micros(entry.until - now);
         Some(Reading { admitted: false, remaining: 0, rest, first_refusal: false })
     }
 
     /// Remembers a refusal with nothing remaining.
-    pub(super) fn keep(&self, key: &str, rest: Duration, now: u64) {
+    pub(super) fn keep(&self, key: &str, cost: u32, rest: Duration, now: u64) {
         let until = now.saturating_add(u64::try_from(rest.as_micros()).unwrap_or(u64::MAX));
-        let (fingerprint, mut set) = self.place(key);
+        let (fingerprint, mut set) = self.place(key, cost);
         let same = set.iter().position(|entry| entry.fingerprint == fingerprint);
         let index = same.or_else(|| (0..WAYS).min_by_key(|index| set[*index].kept)).unwrap_or(0);
         set[index] = Entry { fingerprint, until, kept: until.min(now.saturating_add(KEPT)) };
@@ -64,10 +64,10 @@ impl Refused {
         }
     }
 
-    fn place(&self, key: &str) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {
-        let set = usize::try_from(self.hashers[0].hash_one(key) % (SETS as u64)).unwrap_or(0);
+    fn place(&self, key: &str, cost: u32) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {
+        let set = usize::try_from(self.hashers[0].hash_one((key, cost)) % (SETS as u64)).unwrap_or(0);
         let guard = self.sets[set].lock().unwrap_or_else(PoisonError::into_inner);
-        (self.hashers[1].hash_one(key).max(1), guard)
+        (self.hashers[1].hash_one((key, cost)).max(1), guard)
     }
 }
 

@@ -171,8 +171,9 @@ pub struct Outcome {
     pub admitted: bool,
     /// How many more would be admitted at this moment.
     pub remaining: u32,
-    /// Microseconds. Refused: until this very hit is admitted, never zero. Admitted: until the window ends (`fixed`,
-    /// `sliding`), the oldest hit leaves it (`log`), or the whole burst is back.
+    /// Microseconds. Refused: until this very hit is admitted, never zero. Admitted: until the window ends (`fixed`), the
+    /// oldest hit leaves it (`log`), the whole burst is back, or (`sliding`) until the window ends and, where nothing
+    /// remains, until one more fits.
     pub rest: u64,
     /// Microseconds until the state says no more than no state.
     pub fresh: u64,

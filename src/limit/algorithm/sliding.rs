@@ -51,20 +51,28 @@ pub fn sliding(anchor: Anchor, state: Option<Sliding>, now: u64, rule: Rule, cos
     if wanted <= left {
         let next = Sliding { current: held.current.saturating_add(cost), ..held };
         let remaining = rule.hits(left - wanted);
-        let rest = behind + window - elapsed;
-        return (Some(next), Outcome { admitted: true, remaining, rest, fresh });
+        // Where nothing remains, the end of the window brings nothing back by itself: it only begins to fade then.
+        let rest = if remaining == 0 { room_for(1, next, elapsed, rule) } else { window - elapsed };
+        return (Some(next), Outcome { admitted: true, remaining, rest: behind + rest, fresh });
     }
-    let rest = if cost > rule.quota {
-        window
-    } else if rule.ticks(current).saturating_add(wanted) <= budget {
+    let rest = if cost > rule.quota { window } else { room_for(cost, held, elapsed, rule) };
+    (None, Outcome { admitted: false, remaining: rule.hits(left), rest: behind + rest, fresh })
+}
+
+/// Until a cost fits that does not fit now, if nothing else comes.
+fn room_for(cost: u32, held: Sliding, elapsed: u64, rule: Rule) -> u64 {
+    let (current, previous) = (u64::from(held.current), u64::from(held.previous));
+    let (budget, wanted) = (rule.ticks(rule.quota.into()), rule.ticks(cost.into()));
+    let left = rule.window - elapsed;
+    if rule.ticks(current).saturating_add(wanted) <= budget {
         // Enough of the previous window fades while this one runs.
-        (used + wanted - budget).div_ceil(previous.max(1))
+        let used = previous.saturating_mul(left).saturating_add(rule.ticks(current));
+        (used + wanted).saturating_sub(budget).div_ceil(previous.max(1))
     } else {
         // Only when this window has become the previous one, and has faded enough itself.
-        let over = rule.ticks(current + u64::from(cost) - u64::from(rule.quota));
-        window - elapsed + over.div_ceil(current.max(1))
-    };
-    (None, Outcome { admitted: false, remaining: rule.hits(left), rest: behind + rest, fresh })
+        let over = rule.ticks((current + u64::from(cost)).saturating_sub(rule.quota.into()));
+        left + over.div_ceil(current.max(1))
+    }
 }
 
 /// The two windows as they stand now.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::{ACCOUNTS, Gateway, INTROSPECT, SIBLING, VERIFY, equip, make, me, sign_up, text};
+use super::{ACCOUNTS, Gateway, INTROSPECT, SIBLING, VERIFY, make, me, sign_up, text};
 use crate::world::{Reply, Verbs, World};
 
 // case 179

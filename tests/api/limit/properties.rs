@@ -89,6 +89,19 @@ proptest! {
     }
 
     #[test]
+    fn a_sliding_window_with_nothing_left_tells_when_one_more_fits(rule in rules(), gaps in gaps(), cost in 1_u32..4) {
+        prop_assume!(matches!(rule.algorithm, Algorithm::Sliding | Algorithm::SlidingEpoch));
+        let mut counter = Counter::new(rule);
+        for now in moments(rule, &gaps) {
+            let outcome = counter.hit(now, cost);
+            if outcome.admitted && outcome.remaining == 0 {
+                prop_assert!(!counter.would(now + outcome.rest - 1, 1).admitted, "one microsecond early");
+                prop_assert!(counter.would(now + outcome.rest, 1).admitted, "in time");
+            }
+        }
+    }
+
+    #[test]
     fn what_remains_is_exactly_what_still_fits(rule in rules(), gaps in gaps(), cost in 1_u32..4) {
         let mut counter = Counter::new(rule);
         for now in moments(rule, &gaps) {

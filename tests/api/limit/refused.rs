@@ -1,8 +1,12 @@
 //! The refusals that a process remembers: they spare Redis, and are never believed for longer than a second.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use labs_auth::limit::{Charge, Verdict};
+use labs_auth::limit::{
+    Bucket, Charge, Verdict,
+    algorithm::{Algorithm, Rule},
+    policy::Policy,
+};
 use redis::{AsyncTypedCommands, cmd};
 
 use super::{
@@ -64,6 +68,25 @@ async fn what_stands_before_a_remembered_refusal_is_still_charged() {
             assert_ne!(hit(&limiter, &[ip.clone(), auth.clone()], &client).await, Verdict::Admitted);
         }
         assert_eq!(redis.get(ip.key()).await.unwrap().as_deref(), Some("5"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_remembered_refusal_of_a_dear_hit_says_nothing_of_a_cheap_one() {
+    steadily(async |limiter, _| {
+        let client = somebody();
+        let base = Arc::clone(limiter.policies().of(Bucket::Ip).unwrap());
+        // A unit comes back each second.
+        let rule = Rule::new(Algorithm::Gcra, 60, 60_000_000);
+        let charge = |cost| Charge::named(&Arc::new(Policy { rule, cost, ..Policy::clone(&base) }), client.network());
+        let wait = async |cost| match hit(&limiter, &[charge(cost)], &client).await {
+            Verdict::Refused(refusal) => refusal.wait(),
+            Verdict::Admitted => Duration::ZERO,
+        };
+        assert_eq!(wait(60).await, Duration::ZERO);
+        let (dear, cheap) = (wait(30).await, wait(1).await);
+        assert!(dear > Duration::from_secs(20) && cheap <= Duration::from_secs(1), "{dear:?}, {cheap:?}");
     })
     .await;
 }

@@ -1,0 +1,154 @@
+//! The limiter alone as a tower layer: who the client is, one decision, the header fields, the refusal's body. It makes
+//! the calls that the service's corridor makes, through the library's public surface, and nothing else of the corridor.
+
+use std::{
+    convert::Infallible,
+    future::Future,
+    net::SocketAddr,
+    path::PathBuf,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::Body,
+    extract::{ConnectInfo, Request},
+    response::{IntoResponse, Response},
+};
+use http::{HeaderValue, header};
+use labs_auth::{
+    clock::Clock,
+    error::{ApiError, envelope},
+    limit::{
+        Attempt, Backend, Charge, ClientIp, Limiter, Prefixes, RedisAddress, Setup, Verdict, Who, headers,
+        policy::PolicySource,
+    },
+    middleware::client_ip::{Peer, TrustedProxies},
+};
+use tokio_util::sync::CancellationToken;
+use tower::{Layer, Service};
+use uuid::Uuid;
+
+use crate::Outcome;
+
+/// Room for two million clients: nobody is evicted while a million are counted.
+const MEMORY_MB: usize = 64;
+
+/// What a request spends.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Spends {
+    /// The first so many of `ip`, `public-ip` and `auth`.
+    Buckets(usize),
+    /// The policies that the file puts on its path.
+    Route,
+}
+
+/// The layer.
+#[derive(Clone)]
+pub(crate) struct Limits(Arc<Parts>);
+
+struct Parts {
+    limiter: Limiter,
+    proxies: TrustedProxies,
+    clock: Clock,
+    spends: Spends,
+}
+
+/// A limiter with the policies of a file, on Redis when there is one.
+pub(crate) async fn limiter(policies: &str, redis: &str) -> Outcome<Limiter> {
+    let source = PolicySource { path: Some(PathBuf::from(policies)), ..PolicySource::default() };
+    let loaded = source.load().map_err(|faults| faults.join("; "))?;
+    let address = if redis == "-" { None } else { Some(RedisAddress::from_url(redis)?) };
+    let wanted = if address.is_some() { Backend::Redis } else { Backend::Memory };
+    let setup = Setup { source, policies: loaded, redis: address, memory_mb: MEMORY_MB, key: None };
+    let limiter = Limiter::with(setup, Clock::system());
+    limiter.begin().await;
+    if limiter.backend() != wanted {
+        return Err("Redis does not answer".into());
+    }
+    let watch = limiter.clone();
+    tokio::spawn(async move { watch.run(CancellationToken::new()).await });
+    Ok(limiter)
+}
+
+impl Limits {
+    pub(crate) fn new(limiter: Limiter, spends: Spends) -> Self {
+        Self(Arc::new(Parts { limiter, proxies: TrustedProxies::default(), clock: Clock::system(), spends }))
+    }
+}
+
+impl Parts {
+    fn charges(&self, request: &Request, client: &ClientIp) -> Vec<Charge> {
+        let path = request.uri().path();
+        match self.spends {
+            Spends::Buckets(1) => vec![Charge::ip(client)],
+            Spends::Buckets(2) => vec![Charge::ip(client), Charge::public_ip(client)],
+            Spends::Buckets(_) => vec![Charge::ip(client), Charge::public_ip(client), Charge::auth("/", client)],
+            Spends::Route => {
+                let route = format!("{} {path}", request.method());
+                self.limiter.charges_of_route(&route, client, Who::default(), true)
+            }
+        }
+    }
+}
+
+impl<S> Layer<S> for Limits {
+    type Service = Limited<S>;
+
+    fn layer(&self, inner: S) -> Limited<S> {
+        Limited { inner, parts: Arc::clone(&self.0) }
+    }
+}
+
+/// A service behind the layer.
+#[derive(Clone)]
+pub(crate) struct Limited<S> {
+    inner: S,
+    parts: Arc<Parts>,
+}
+
+impl<S> Service<Request> for Limited<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let parts = Arc::clone(&self.parts);
+        // The clone was not asked whether it is ready, the original was.
+        let next = self.inner.clone();
+        let mut inner = std::mem::replace(&mut self.inner, next);
+        Box::pin(async move {
+            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+            let peer = peer.map_or(Peer::None, |info| Peer::Address(info.0.ip()));
+            let client = parts.proxies.infer(&peer, request.headers(), Prefixes::default());
+            let attempt = Attempt::new(Uuid::new_v4());
+            let charges = parts.charges(&request, &client);
+            let verdict = parts.limiter.decide(&charges, &client, "/", &attempt).await;
+            let refused = matches!(verdict, Verdict::Refused(_));
+            let mut response = match verdict {
+                Verdict::Admitted => inner.call(request).await?,
+                Verdict::Refused(refusal) => refuse(refusal.into()),
+            };
+            headers::write(&attempt, parts.clock.now(), refused, response.headers_mut());
+            Ok(response)
+        })
+    }
+}
+
+/// The refusal as a client of the service reads it.
+fn refuse(error: ApiError) -> Response {
+    let body = envelope::flood(&error);
+    let mut response = error.into_response();
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    *response.body_mut() = Body::from(body);
+    response
+}
