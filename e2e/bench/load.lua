@@ -1,6 +1,7 @@
--- What wrk sends: wrk -s load.lua URL -- KIND METHOD BODY-FILE TOKEN-FILE CLIENTS
+-- What wrk sends: wrk -s load.lua URL -- KIND METHOD BODY-FILE TOKEN-FILE CLIENTS [PAUSE]
 --   KIND     plain | me (a bearer token from the file) | refresh (each token is exchanged once, its successor goes on)
 --   CLIENTS  many (every request comes from another address) | one | a number (so many take turns; `plain` only)
+--   PAUSE    milliseconds before each request of a connection, for a probe that is no load itself
 -- It ends with one line for the script: RESULT requests seconds above-399 broken p50-ms p99-ms
 
 local threads = 0
@@ -42,6 +43,10 @@ function init(args)
     if tonumber(clients) then
         turns = {}
         for place = 0, tonumber(clients) - 1 do turns[place + 1] = written({ ["X-Forwarded-For"] = address(place) }) end
+    end
+    if args[6] then
+        local pause = tonumber(args[6])
+        delay = function() return pause end
     end
     if kind == "refresh" then
         response = function(status, _, answer)

@@ -145,7 +145,7 @@ impl App {
         let (magic_links, oidc, cli_logins) = (ways.magic_links(post.clone()), ways.oidc()?, ways.cli_logins());
         let passkeys = ways.passkeys(post.clone());
         let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
-        let state = AppState {
+        let state = AppState::new(state::Rooms {
             limiter: limiter.clone(),
             socket_tickets: SocketTickets { sessions: sessions.clone(), tickets: tickets.clone() },
             magic_links,
@@ -170,7 +170,7 @@ impl App {
                 started,
                 latest: Mutex::new(None),
             }),
-        };
+        });
         let (rooms, routes) = router::build(state, settings.environment, settings.server.screens).map_err(joined)?;
         refuse_misplaced(&limiter, &routes)?;
         let metrics = metrics::Door::open(settings.server.metrics.as_deref(), limits.proxies.rejected()).await?;

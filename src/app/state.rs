@@ -1,5 +1,7 @@
 //! What the rooms are handed. A room never names this type; it asks for its own struct.
 
+use std::sync::Arc;
+
 use axum::extract::FromRef;
 
 use crate::{
@@ -17,9 +19,20 @@ use crate::{
     session::{Keys, Sessions, SocketTickets},
 };
 
-/// The parts that handlers may ask for.
+/// The state of the router, which clones it for every request: one count, however many rooms there are.
 #[derive(Clone, Debug)]
-pub struct AppState {
+pub struct AppState(Arc<Rooms>);
+
+impl AppState {
+    /// Shares the parts.
+    pub fn new(rooms: Rooms) -> Self {
+        Self(Arc::new(rooms))
+    }
+}
+
+/// The parts that handlers may ask for.
+#[derive(Debug)]
+pub struct Rooms {
     pub limiter: Limiter,
     pub sessions: Sessions,
     pub passwords: Passwords,
@@ -42,7 +55,7 @@ macro_rules! parts {
     ($($field:ident: $part:ty),* $(,)?) => {$(
         impl FromRef<AppState> for $part {
             fn from_ref(state: &AppState) -> Self {
-                state.$field.clone()
+                state.0.$field.clone()
             }
         }
     )*};
