@@ -4,39 +4,11 @@
 need_services
 CLIENT=203.0.113.13
 email=anna.$RANDOM@example.com
-redirect_uri=https://api.example.test/api/auth/infomaniak/callback
 
-modules=$e2e/oidc
-(cd "$modules" && { cmp -s package-lock.json node_modules/.installed ||
-    { npm ci --omit=optional --ignore-scripts --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }) \
-    >"$logs/npm.log" 2>&1 || give_up "the provider can be installed" "$(tail -n 5 "$logs/npm.log")"
-provider_port=$(free_port)
-provider=http://127.0.0.1:$provider_port
-node "$modules/provider.mjs" "$provider_port" "$redirect_uri" "$email" >"$logs/provider.log" 2>&1 </dev/null &
-provider_pid=$!
-trap 'kill "$provider_pid" 2>/dev/null; finish' EXIT
-wait_until 60 curl -sf -o /dev/null "$provider/.well-known/openid-configuration" ||
-    give_up "the provider starts" "$(tail -n 5 "$logs/provider.log")"
-
+start_provider "$email"
 start_server server DATABASE_URL="$("$e2e/services" database e2e_oidc)" INFOMANIAK_ISSUER="$provider" \
     INFOMANIAK_CLIENT_ID=labs INFOMANIAK_CLIENT_SECRET='a secret between the two of them'
 
-# What a browser does between leaving us and returning: follows the provider until it points back at us. Every walk has
-# a jar of its own. Sets RETURN (the path and query of the return) and OURS (our cookie).
-walk() { # QUERY
-    local jar=$work/jar.$RANDOM location
-    ask GET "/api/auth/infomaniak/start$1"
-    OURS=$(header Set-Cookie | sed -n 's/^\(labs_oidc=[^;]*\);.*/\1/p')
-    location=$(header Location)
-    for _ in 1 2 3 4 5 6; do
-        case $location in
-        "$redirect_uri"*) break ;;
-        /*) location=$provider$location ;;
-        esac
-        location=$(curl -s -o /dev/null -b "$jar" -c "$jar" -D - "$location" | tr -d '\r' | sed -n 's/^location: //Ip')
-    done
-    RETURN=/api/auth/infomaniak/callback${location#"$redirect_uri"}
-}
 become() { curl -s -o /dev/null "$provider/as/$1"; }
 token() { header Location | sed -n 's/.*[?&]token=\([A-Za-z0-9_-]*\).*/\1/p'; }
 

@@ -6,20 +6,9 @@ redis() { "$e2e/services" redis-cli -n 14 "$@"; }
 redis FLUSHDB >/dev/null || give_up "Redis can be emptied"
 anna=anna.$RANDOM@example.com
 cora=cora.$RANDOM@example.com
-redirect_uri=https://api.example.test/api/auth/infomaniak/callback
 service_key=$(node -p 'crypto.randomBytes(32).toString("base64url")')
 
-modules=$e2e/oidc
-(cd "$modules" && { cmp -s package-lock.json node_modules/.installed ||
-    { npm ci --omit=optional --ignore-scripts --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }) \
-    >"$logs/npm.log" 2>&1 || give_up "the provider can be installed" "$(tail -n 5 "$logs/npm.log")"
-provider_port=$(free_port)
-provider=http://127.0.0.1:$provider_port
-node "$modules/provider.mjs" "$provider_port" "$redirect_uri" "$cora" >"$logs/provider.log" 2>&1 </dev/null &
-provider_pid=$!
-trap 'kill "$provider_pid" 2>/dev/null; finish' EXIT
-wait_until 60 curl -sf -o /dev/null "$provider/.well-known/openid-configuration" ||
-    give_up "the provider starts" "$(tail -n 5 "$logs/provider.log")"
+start_provider "$cora"
 
 # Ten mails a minute for one mailbox would leave no race between fifty requests for it.
 printf '[buckets.auth-email]\nquota = 1000\n' >"$work/limits.toml"
@@ -143,18 +132,9 @@ is "50 redemptions of one code of the command line" "$one_winner" \
     "$(storm POST /api/auth/verify-magic-link "{\"token\":\"$code\",\"code_verifier\":\"$verifier\"}")"
 is "one session more" "$((before + 3))" "$(sessions "$access")"
 
-ask GET /api/auth/infomaniak/start
-ours=$(header Set-Cookie | sed -n 's/^\(labs_oidc=[^;]*\);.*/\1/p')
-location=$(header Location)
-for _ in 1 2 3 4 5 6; do
-    case $location in
-    "$redirect_uri"*) break ;;
-    /*) location=$provider$location ;;
-    esac
-    location=$(curl -s -o /dev/null -b "$work/jar" -c "$work/jar" -D - "$location" | tr -d '\r' | sed -n 's/^location: //Ip')
-done
+walk
 is "50 returns with one state" "49x302 $frontend/login 1x302 $frontend/magic-link" \
-    "$(storm GET "/api/auth/infomaniak/callback${location#"$redirect_uri"}" '' "Cookie: $ours")"
+    "$(storm GET "$RETURN" '' "Cookie: $OURS")"
 token=$(answers 'new URL(all.find((it) => it.location.includes("token=")).location).searchParams.get("token")')
 is "50 redemptions of its hand-off" "$one_winner" "$(storm POST /api/auth/verify-magic-link "{\"token\":\"$token\"}")"
 is "which is one session more" "$((before + 4))" "$(sessions "$access")"

@@ -13,6 +13,7 @@ failures=0
 complete=''
 own_dir=''
 own_services=''
+provider_pid=''
 declare -A server_log=() # process id → log
 
 # --- reporting -----------------------------------------------------------------------------------------------------
@@ -136,6 +137,42 @@ use_server() {
     [ -n "${BASE_URL:-}" ] || start_server server
 }
 
+# --- an identity provider ------------------------------------------------------------------------------------------
+
+# Where a provider sends people back to: API_BASE_URL of `launch`, and our path.
+provider_returns=https://api.example.test/api/auth/infomaniak/callback
+
+# Starts a real OpenID provider that knows one person. Sets `provider`, its address.
+start_provider() { # EMAIL
+    local modules=$e2e/oidc port
+    (cd "$modules" && { cmp -s package-lock.json node_modules/.installed ||
+        { npm ci --omit=optional --ignore-scripts --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }) \
+        >"$logs/npm.log" 2>&1 || give_up "the provider can be installed" "$(tail -n 5 "$logs/npm.log")"
+    port=$(free_port)
+    provider=http://127.0.0.1:$port
+    node "$modules/provider.mjs" "$port" "$provider_returns" "$1" >"$logs/provider.log" 2>&1 </dev/null &
+    provider_pid=$!
+    wait_until 60 curl -sf -o /dev/null "$provider/.well-known/openid-configuration" ||
+        give_up "the provider starts" "$(tail -n 5 "$logs/provider.log")"
+}
+
+# What a browser does between leaving us and returning: follows the provider until it points back at us. Every walk has
+# a jar of its own. Sets RETURN (the path and query of the return) and OURS (our cookie).
+walk() { # [QUERY]
+    local jar=$work/jar.$RANDOM location
+    ask GET "/api/auth/infomaniak/start${1:-}"
+    OURS=$(header Set-Cookie | sed -n 's/^\(labs_oidc=[^;]*\);.*/\1/p')
+    location=$(header Location)
+    for _ in 1 2 3 4 5 6; do
+        case $location in
+        "$provider_returns"*) break ;;
+        /*) location=$provider$location ;;
+        esac
+        location=$(curl -s -o /dev/null -b "$jar" -c "$jar" -D - "$location" | tr -d '\r' | sed -n 's/^location: //Ip')
+    done
+    RETURN=/api/auth/infomaniak/callback${location#"$provider_returns"}
+}
+
 # --- asking --------------------------------------------------------------------------------------------------------
 
 # One request; sets STATUS, BODY and HEADERS. With CLIENT set, a proxy has reported that client.
@@ -189,6 +226,7 @@ finish() {
     trap '' INT TERM HUP
     [ -n "$complete" ] || not_ok "the script came to its end" "it stopped with status $status"
     for pid in "${!server_log[@]}"; do stop_server "$pid"; done
+    [ -z "$provider_pid" ] || kill "$provider_pid" 2>/dev/null
     echo "1..$checks"
     [ -z "$own_services" ] || "$e2e/services" remove
     rm -rf "$work"

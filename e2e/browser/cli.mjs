@@ -114,7 +114,8 @@ await travel({ port }, async ({ folder, browser, closing }) => {
   const third = await login(home, closing);
   await page.goto(third.page);
   const form = await page.locator('form').evaluate((it) => Object.fromEntries(new FormData(it)));
-  const stranger = await serveForm(foreignPort, `${origin}/api/auth/cli-login`, { ...form, decision: 'allow' });
+  const action = `${origin}/api/auth/cli-login`;
+  const stranger = await serveForm(foreignPort, action, { ...form, decision: 'allow' });
   closing.push(() => stranger.close(), () => stranger.closeAllConnections());
   const submit = async (address) => {
     const tab = await context.newPage();
@@ -124,6 +125,7 @@ await travel({ port }, async ({ folder, browser, closing }) => {
     await tab.goto(address);
     const headers = await (await posted).allHeaders();
     const status = (await answered).status();
+    await tab.waitForURL(action);
     await tab.close();
     return { status, origin: headers.origin, site: headers['sec-fetch-site'], cookie: Boolean(headers.cookie) };
   };
@@ -144,6 +146,7 @@ await travel({ port }, async ({ folder, browser, closing }) => {
   const refused = changed.waitForResponse((it) => it.request().method() === 'POST');
   await button(changed, 'Authorise').click();
   check('a page of ours whose fields were changed is refused', 403, (await refused).status());
+  await changed.waitForURL(action);
   await changed.close();
   await button(page, 'Authorise').click();
   await page.getByText('You are signed in').waitFor();

@@ -6,6 +6,8 @@ import { basename } from 'node:path';
 import { chromium } from 'playwright-core';
 import { startServer } from './server.mjs';
 
+// What a journey ends with when Chromium itself fell over, which says nothing about the service.
+const CRASHED = 75;
 const name = basename(process.argv[1], '.mjs');
 let checks = 0;
 let failures = 0;
@@ -43,6 +45,7 @@ export async function travel({ port, variables = {} }, walk) {
   const closing = [];
   let stopServer;
   let browser;
+  let crashed = false;
   try {
     stopServer = await startServer({ port, folder, variables });
     browser = await chromium.launch({
@@ -54,6 +57,9 @@ export async function travel({ port, variables = {} }, walk) {
     });
     await walk({ folder, browser, closing });
   } catch (error) {
+    // Its pages end before it is known that all of it has.
+    await new Promise((resolve) => setTimeout(resolve, 1000));
+    crashed = Boolean(browser) && !browser.isConnected();
     check(`no accident (${error.message.split('\n')[0]})`, 'nothing', error.stack);
   } finally {
     await browser?.close();
@@ -62,5 +68,6 @@ export async function travel({ port, variables = {} }, walk) {
     if (failures > 0) console.log(readFileSync(`${folder}/server.log`, 'utf8').split('\n').slice(-20).map((it) => `#   ${it}`).join('\n'));
     rmSync(folder, { recursive: true, force: true });
   }
-  process.exit(failures === 0 ? 0 : 1);
+  if (crashed) console.log('# the browser ended by itself');
+  process.exit(crashed ? CRASHED : failures === 0 ? 0 : 1);
 }

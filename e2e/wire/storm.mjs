@@ -4,9 +4,7 @@
 //   node storm.mjs COUNT METHOD PATH BODY BASE… [-- HEADER…]      `%n` in PATH and BODY is the number of the request
 //
 // Prints how often each outcome came, `1x200 49x400`; a redirect's outcome has its target without the query. The answers
-// go to the file STORM_ANSWERS as a JSON list of {number, base, status, location, body}. A 503 with Retry-After says "not
-// now" (all hands are hashing, or no connection was to be had) and nothing about the race: it is asked again when it says,
-// and counted on standard error.
+// go to the file STORM_ANSWERS as a JSON list of {number, base, status, location, body}.
 import { writeFileSync } from 'node:fs';
 import { request } from 'node:http';
 import { connect } from 'node:net';
@@ -35,7 +33,7 @@ function send(number, base, socket) {
       (reply) => {
         let text = '';
         reply.setEncoding('utf8').on('data', (part) => (text += part));
-        reply.on('end', () => resolve({ number, base, status: reply.statusCode, location: reply.headers.location, wait: reply.headers['retry-after'], body: text }));
+        reply.on('end', () => resolve({ number, base, status: reply.statusCode, location: reply.headers.location, body: text }));
       },
     );
     asked.on('error', reject);
@@ -44,21 +42,9 @@ function send(number, base, socket) {
   });
 }
 
-const lines = Array.from({ length: Number(count) }, (_, number) => ({ number, base: bases[number % bases.length] }));
-let answers = [];
-let repeated = 0;
-for (let wave = lines; wave.length > 0; ) {
-  const sockets = await Promise.all(wave.map(({ base }) => open(base)));
-  const replies = await Promise.all(wave.map(({ number, base }, at) => send(number, base, sockets[at])));
-  const later = replies.filter((reply) => reply.status === 503 && reply.wait);
-  answers = answers.concat(replies.filter((reply) => !later.includes(reply)));
-  wave = later.map(({ number, base }) => ({ number, base }));
-  repeated += later.length;
-  if (repeated > 10 * lines.length) throw new Error('still 503 after ten waves');
-  if (later.length > 0) await new Promise((resolve) => setTimeout(resolve, 1000 * Math.max(...later.map((it) => Number(it.wait)))));
-}
-if (repeated > 0) console.error(`${repeated} were told to come again by a 503`);
-answers.sort((one, other) => one.number - other.number);
+const own = Array.from({ length: Number(count) }, (_, number) => bases[number % bases.length]);
+const sockets = await Promise.all(own.map(open));
+const answers = await Promise.all(own.map((base, number) => send(number, base, sockets[number])));
 writeFileSync(process.env.STORM_ANSWERS, JSON.stringify(answers));
 const outcomes = answers.map(({ status, location }) => (location ? `${status} ${location.split('?')[0]}` : String(status)));
 const tally = [...new Set(outcomes)].sort().map((it) => `${outcomes.filter((other) => other === it).length}x${it}`);

@@ -29,7 +29,7 @@ use crate::{
     mail::{self, Courier},
     middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
     oidc, passkey,
-    password::{Hashing, Passwords, change::Turns},
+    password::{Hashing, Passwords, Turns},
     secret::{Entropy, Seal},
     session::{self, Devices, Keys, Sessions, Signer, SocketTickets, cookie},
     store::Database,

@@ -1,6 +1,6 @@
 //! Refusals that this process remembers for a moment, so that a flood of refused requests costs Redis one command per
 //! client and second. It holds nothing but refusals with nothing remaining, and none longer than a second: a reset made
-//! anywhere is seen within it. Whoever comes first after that second asks Redis, the others wait for what he finds.
+//! anywhere is seen within it. Whoever comes first after that second asks Redis; the others are refused until he knows better.
 
 use std::{
     fmt,
@@ -25,7 +25,7 @@ const SETS: usize = 4096;
 
 /// The memory of refusals.
 pub(super) struct Refused {
-    hashers: [RandomState; 2],
+    hasher: RandomState,
     sets: Box<[Mutex<[Entry; WAYS]>]>,
 }
 
@@ -40,7 +40,7 @@ struct Entry {
 impl Refused {
     pub(super) fn new() -> Self {
         let sets = (0..SETS).map(|_| Mutex::default()).collect();
-        Self { hashers: [RandomState::new(), RandomState::new()], sets }
+        Self { hasher: RandomState::new(), sets }
     }
 
     /// The refusal of a key, with what is left of its wait. What costs otherwise waits otherwise, and is another refusal.
@@ -81,9 +81,10 @@ impl Refused {
     }
 
     fn place(&self, key: &str, cost: u32) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {
-        let set = usize::try_from(self.hashers[0].hash_one((key, cost)) % (SETS as u64)).unwrap_or(0);
-        let guard = self.sets[set].lock().unwrap_or_else(PoisonError::into_inner);
-        (self.hashers[1].hash_one((key, cost)).max(1), guard)
+        // Two keys are taken for one when 64 bits agree; that some of them also choose the set changes nothing about it.
+        let fingerprint = self.hasher.hash_one((key, cost)).max(1);
+        let set = usize::try_from(fingerprint % (SETS as u64)).unwrap_or(0);
+        (fingerprint, self.sets[set].lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

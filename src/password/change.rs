@@ -1,11 +1,6 @@
 //! Changing a password by the one that is known. Every other session ends, and what was mailed to set or move anything
 //! no longer works; this session stays.
 
-use std::{sync::Arc, time::Duration};
-
-use tokio::sync::{Mutex, MutexGuard};
-use uuid::Uuid;
-
 use super::{
     Passwords, Refusal,
     field::{CurrentPassword, NewPassword},
@@ -22,35 +17,6 @@ use crate::{
     store::retrying,
     ticket::{self, Purpose},
 };
-
-/// How many accounts may take turns at once in this process, at most.
-const STRIPES: usize = 1024;
-
-/// Longest that somebody waits for a turn.
-const WAIT: Duration = Duration::from_secs(10);
-
-/// Lets what is done to one account come one after the other. It saves work and connections and decides nothing: who wins
-/// is the database's business, also between processes.
-#[derive(Clone, Debug)]
-pub struct Turns(Arc<[Mutex<()>]>);
-
-impl Default for Turns {
-    fn default() -> Self {
-        Self((0..STRIPES).map(|_| Mutex::new(())).collect())
-    }
-}
-
-impl Turns {
-    pub(super) async fn of(&self, account: Uuid) -> Result<MutexGuard<'_, ()>, ApiError> {
-        // Ids are random, so any two bytes spread them evenly.
-        let [high, low, ..] = *account.as_bytes();
-        let place = usize::from(u16::from_be_bytes([high, low])) % STRIPES;
-        let stripe = self.0.get(place).ok_or_else(|| ApiError::internal("a stripe is missing"))?;
-        tokio::time::timeout(WAIT, stripe.lock())
-            .await
-            .map_err(|_| ApiError::unavailable("too many wait for their turn at one account"))
-    }
-}
 
 /// What mailed tickets a change of password ends. Links to sign in stay: they prove the mailbox, which is the same.
 const ENDED: [Purpose; 3] = [Purpose::PasswordReset, Purpose::SetPassword, Purpose::ConfirmEmail];

@@ -13,6 +13,7 @@ pub mod resend;
 pub mod reset;
 pub mod routes;
 pub mod set;
+mod turns;
 pub mod verify_email;
 
 use std::fmt;
@@ -29,7 +30,7 @@ use crate::{
     ticket::{Purpose, Tickets},
 };
 
-pub use self::{breach::BreachList, hashing::Hashing, policy::Policy};
+pub use self::{breach::BreachList, hashing::Hashing, policy::Policy, turns::Turns};
 
 /// What the use cases of this room need.
 #[derive(Clone)]
@@ -41,9 +42,9 @@ pub struct Passwords {
     pub post: Post,
     pub hashing: Hashing,
     /// Changes of one account's password, one after the other.
-    pub turns: change::Turns,
+    pub turns: Turns,
     /// Sign-ins of one account, one after the other once the password has been checked.
-    pub sign_ins: change::Turns,
+    pub sign_ins: Turns,
     pub sessions: Sessions,
     pub policy: Policy,
     /// Leads an address to the account whose hash an unknown one is compared with.

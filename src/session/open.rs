@@ -37,7 +37,10 @@ impl Visitor {
     /// The same, with the label that the owner approved.
     fn named(&self) -> String {
         let words = self.in_words();
-        self.label.as_ref().map_or_else(|| words.clone(), |label| format!("{words} ({label})"))
+        match &self.label {
+            Some(label) => format!("{words} ({label})"),
+            None => words,
+        }
     }
 }
 

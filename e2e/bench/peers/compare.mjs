@@ -86,17 +86,17 @@ const ask = (port, path, client) =>
 
 const sleepUntil = (moment) => new Promise((resolve) => setTimeout(resolve, Math.max(0, moment - Date.now())));
 
+// Both refuse a hit of more than one unit with the same wait.
+const bothRefused = (policy, ours, peer) =>
+  policy.cost > 1 && ours.status === 429 && peer.status === 429 && ours.wait === peer.wait && ours.policy === peer.policy;
+
 // What is different on purpose, each with its section in docs/limits.md.
 const EXPLAINED = [
   {
     name: 'the `t` of a refused request that costs more than one',
     // Ours is the wait for this very request, as in Retry-After; theirs is when one unit fits or the window ends.
     holds: (policy, ours, peer) =>
-      policy.cost > 1 &&
-      ours.status === 429 &&
-      peer.status === 429 &&
-      ours.wait === peer.wait &&
-      ours.policy === peer.policy &&
+      bothRefused(policy, ours, peer) &&
       ours.standing.split(';t=')[0] === peer.standing.split(';t=')[0] &&
       ours.standing.split(';t=')[1] === ours.wait,
   },
@@ -104,11 +104,7 @@ const EXPLAINED = [
     name: 'a repeated refusal that costs more than one says `r=0` while a unit is back',
     // Remembered by the process for at most a second; admissions and waits do not change by it.
     holds: (policy, ours, peer) =>
-      policy.cost > 1 &&
-      ours.status === 429 &&
-      peer.status === 429 &&
-      ours.wait === peer.wait &&
-      ours.policy === peer.policy &&
+      bothRefused(policy, ours, peer) &&
       /;r=0;t=/.test(ours.standing) &&
       Number(peer.standing.match(/;r=(\d+);/)[1]) < policy.cost &&
       ours.standing.split(';t=')[1] === ours.wait,

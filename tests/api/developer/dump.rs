@@ -68,7 +68,7 @@ fn hexadecimal(text: &str) -> String {
 // case 307
 #[tokio::test]
 async fn no_table_no_log_and_no_redis_key_holds_the_key_the_token_or_a_stray_address() {
-    crate::world::second_subscriber();
+    crate::limit::world::second_subscriber();
     let log = Log::default();
     let subscriber = tracing_subscriber::fmt()
         .with_max_level(tracing::Level::TRACE)

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use futures_util::future::join_all;
 use labs_auth::limit::{
-    Bucket, Charge, Verdict,
+    Bucket, Charge, ClientIp, Verdict,
     algorithm::{Algorithm, Rule},
     policy::Policy,
 };
@@ -54,12 +54,16 @@ async fn a_reset_made_elsewhere_is_seen_within_a_second_and_waits_shrink_meanwhi
         };
         let first = wait().await;
         let second = wait().await;
+        assert!(first > Duration::from_secs(30), "not what is left of a minute: {first:?}");
         assert!(second < first && first.saturating_sub(second) < Duration::from_secs(1), "{first:?}, {second:?}");
         redis.del(charge.key()).await.unwrap();
         let reset = std::time::Instant::now();
         assert!(wait().await > Duration::ZERO, "not remembered at all");
         until("the reset is seen", async || wait().await.is_zero()).await;
         assert!(reset.elapsed() < Duration::from_millis(1500), "{:?}", reset.elapsed());
+        for _ in 0..5 {
+            assert!(wait().await.is_zero(), "the old refusal came back");
+        }
     })
     .await;
 }
@@ -93,6 +97,30 @@ async fn a_remembered_refusal_of_a_dear_hit_says_nothing_of_a_cheap_one() {
         assert_eq!(wait(60).await, Duration::ZERO);
         let (dear, cheap) = (wait(30).await, wait(1).await);
         assert!(dear > Duration::from_secs(20) && cheap <= Duration::from_secs(1), "{dear:?}, {cheap:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_remembered_refusal_is_its_own_clients_alone() {
+    steadily(async |limiter, _| {
+        let base = Arc::clone(limiter.policies().of(Bucket::Ip).unwrap());
+        let rule = Rule::new(Algorithm::Fixed, 1, 60_000_000);
+        let policy = Arc::new(Policy { rule, ..Policy::clone(&base) });
+        let ask = async |client| hit(&limiter, &[Charge::named(&policy, ClientIp::network(client))], client).await;
+        // So many that some share a set of the memory.
+        let (refused, strangers): (Vec<_>, Vec<_>) = (0..500).map(|_| (somebody(), somebody())).unzip();
+        for client in &refused {
+            assert_eq!(ask(client).await, Verdict::Admitted);
+            assert_ne!(ask(client).await, Verdict::Admitted);
+        }
+        for client in &strangers {
+            assert_eq!(ask(client).await, Verdict::Admitted);
+        }
+        // And they made nobody else welcome.
+        for client in &refused {
+            assert_ne!(ask(client).await, Verdict::Admitted);
+        }
     })
     .await;
 }

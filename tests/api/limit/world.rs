@@ -6,7 +6,7 @@ use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
     panic::{AssertUnwindSafe, resume_unwind},
     sync::{
-        Arc, Mutex,
+        Arc, LazyLock, Mutex,
         atomic::{AtomicI64, Ordering::SeqCst},
     },
     time::Duration,
@@ -198,6 +198,16 @@ pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
     panic!("never happened: {what}");
 }
 
+/// Lets a test hear what its thread logs, whatever the others do. While there is one subscriber alone, `tracing` asks only
+/// the thread that comes to a line first whether anybody listens, and remembers a no for all; a second one, deaf, undoes it.
+pub(crate) fn second_subscriber() {
+    static SECOND: LazyLock<tracing::Dispatch> = LazyLock::new(|| {
+        let deaf = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::OFF);
+        tracing::Dispatch::new(deaf.finish())
+    });
+    LazyLock::force(&SECOND);
+}
+
 /// What this thread logs from now on.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
@@ -209,7 +219,7 @@ impl Log {
 
     /// Hears everything down to this level.
     pub(crate) fn listen_to(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
-        crate::world::second_subscriber();
+        second_subscriber();
         let log = Self::default();
         let writer = log.clone();
         let subscriber = tracing_subscriber::fmt()

@@ -19,7 +19,7 @@ pub(crate) mod wire;
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     path::Path,
-    sync::{Arc, LazyLock, Mutex},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 
@@ -296,16 +296,6 @@ pub(crate) struct Server {
     _world: World,
     pub(crate) address: SocketAddr,
     _stop: DropGuard,
-}
-
-/// Lets a test hear what its thread logs, whatever the others do. While there is one subscriber alone, `tracing` asks only
-/// the thread that comes to a line first whether anybody listens, and remembers a no for all; a second one, deaf, undoes it.
-pub(crate) fn second_subscriber() {
-    static SECOND: LazyLock<tracing::Dispatch> = LazyLock::new(|| {
-        let deaf = tracing_subscriber::fmt().with_max_level(tracing_subscriber::filter::LevelFilter::OFF);
-        tracing::Dispatch::new(deaf.finish())
-    });
-    LazyLock::force(&SECOND);
 }
 
 /// Chance for names and addresses that no other test uses.
