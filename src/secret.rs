@@ -51,15 +51,9 @@ impl Entropy {
     /// # Panics
     /// When the operating system has no randomness to give: nothing that needs a secret can go on.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
-        let bytes = self.try_bytes();
-        assert!(bytes.is_some(), "the operating system's random generator failed");
-        bytes.unwrap_or([0; N])
-    }
-
-    /// `N` fresh bytes; `None` when the operating system has none to give, for callers that need no secret.
-    pub fn try_bytes<const N: usize>(&self) -> Option<[u8; N]> {
         let mut buffer = [0; N];
-        self.0.fill(&mut buffer).then_some(buffer)
+        assert!(self.0.fill(&mut buffer), "the operating system's random generator failed");
+        buffer
     }
 
     /// A fresh UUID, version 4.

@@ -1,5 +1,7 @@
 //! `POST /api/auth/change-email`, `confirm-email` and `undo-email`.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
 use serde::Serialize;
@@ -42,7 +44,7 @@ impl Addressed for Wanted {
 
 /// `POST /api/auth/change-email`
 pub(crate) async fn ask(
-    State(addresses): State<Addresses>,
+    State(addresses): State<Arc<Addresses>>,
     visitor: Visitor,
     LimitedSession(caller, admission, wanted): LimitedSession<Mailbox<ChangeMail>, Wanted>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -70,7 +72,7 @@ struct Settled {
 
 /// `POST /api/auth/confirm-email`
 pub(crate) async fn confirm(
-    State(addresses): State<Addresses>,
+    State(addresses): State<Arc<Addresses>>,
     visitor: Visitor,
     Limited(_, body): Limited<PerPath, LinkBody>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -80,7 +82,7 @@ pub(crate) async fn confirm(
 
 /// `POST /api/auth/undo-email`
 pub(crate) async fn undo(
-    State(addresses): State<Addresses>,
+    State(addresses): State<Arc<Addresses>>,
     visitor: Visitor,
     Limited(_, body): Limited<PerPath, LinkBody>,
 ) -> Result<impl IntoResponse, ApiError> {

@@ -27,7 +27,7 @@ use crate::{
     health::{self, Health},
     limit::{self, Limiter},
     mail::{self, Courier},
-    middleware::{Corridor, House, cors::Cors, host::Hosts, volumetric::Volumetric},
+    middleware::{Corridor, House, cors::Cors, host::Hosts, request_id::RequestIds, volumetric::Volumetric},
     oidc, passkey,
     password::{Hashing, Passwords, Turns},
     secret::{Entropy, Seal},
@@ -51,7 +51,7 @@ pub struct App {
     pub db: Database,
     pub courier: Arc<Courier>,
     pub limiter: Limiter,
-    pub passwords: Passwords,
+    pub passwords: Arc<Passwords>,
     clock: Clock,
     metrics: Option<metrics::Door>,
 }
@@ -119,7 +119,7 @@ impl App {
         let hashing = Hashing::new(cores, entropy.clone())?;
         let tickets = Tickets::new(clock.clone(), entropy.clone());
         let proof = PasswordProof::new(hashing.clone());
-        let passwords = Passwords {
+        let passwords = Arc::new(Passwords {
             db: db.clone(),
             clock: clock.clone(),
             entropy: entropy.clone(),
@@ -133,7 +133,7 @@ impl App {
             neighbour_key: secrets.current.derive("login neighbour"),
             frontend: settings.links.frontend.clone(),
             registration_open: settings.accounts.registration_open,
-        };
+        });
         let ways = Doors {
             settings: &settings,
             db: &db,
@@ -142,26 +142,24 @@ impl App {
             tickets: &tickets,
             sessions: &sessions,
         };
-        let (magic_links, oidc, cli_logins) = (ways.magic_links(post.clone()), ways.oidc()?, ways.cli_logins());
-        let passkeys = ways.passkeys(post.clone());
         let api_keys = ApiKeys { db: db.clone(), clock: clock.clone(), entropy: entropy.clone() };
         let state = AppState::new(state::Rooms {
             limiter: limiter.clone(),
-            socket_tickets: SocketTickets { sessions: sessions.clone(), tickets: tickets.clone() },
-            magic_links,
-            oidc,
-            cli_logins,
-            passwords: passwords.clone(),
-            passkeys,
-            profiles: ways.profiles(post.clone(), proof.clone(), holdings(&db)),
-            addresses: ways.addresses(post.clone(), proof),
-            developers: ways.developers(post),
-            signup_gate: ways.signup_gate(),
-            sessions: sessions.clone(),
             service_keys: settings.service_keys.clone(),
-            keys: Keys::new(api_keys.clone()),
-            api_keys,
-            health: Health::new(health::Parts {
+            socket_tickets: Arc::new(SocketTickets { sessions: sessions.clone(), tickets: tickets.clone() }),
+            magic_links: Arc::new(ways.magic_links(post.clone())),
+            oidc: Arc::new(ways.oidc()?),
+            cli_logins: Arc::new(ways.cli_logins()),
+            passwords: Arc::clone(&passwords),
+            passkeys: Arc::new(ways.passkeys(post.clone())),
+            profiles: Arc::new(ways.profiles(post.clone(), proof.clone(), holdings(&db))),
+            addresses: Arc::new(ways.addresses(post.clone(), proof)),
+            developers: Arc::new(ways.developers(post)),
+            signup_gate: Arc::new(ways.signup_gate()),
+            sessions: Arc::new(sessions.clone()),
+            keys: Arc::new(Keys::new(api_keys.clone())),
+            api_keys: Arc::new(api_keys),
+            health: Arc::new(Health::new(health::Parts {
                 db: db.clone(),
                 limiter: limiter.clone(),
                 courier: courier.clone(),
@@ -169,14 +167,14 @@ impl App {
                 environment: settings.environment.name(),
                 started,
                 latest: Mutex::new(None),
-            }),
+            })),
         });
         let (rooms, routes) = router::build(state, settings.environment, settings.server.screens).map_err(joined)?;
         refuse_misplaced(&limiter, &routes)?;
         let metrics = metrics::Door::open(settings.server.metrics.as_deref(), limits.proxies.rejected()).await?;
         let corridor = Corridor {
             clock: clock.clone(),
-            entropy,
+            ids: RequestIds::default(),
             limiter: limiter.clone(),
             volumetric: volumetric(limits.volumetric, settings.service_keys),
             proxies: limits.proxies,

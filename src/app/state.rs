@@ -30,39 +30,25 @@ impl AppState {
     }
 }
 
-/// The parts that handlers may ask for.
-#[derive(Debug)]
-pub struct Rooms {
-    pub limiter: Limiter,
-    pub sessions: Sessions,
-    pub passwords: Passwords,
-    pub magic_links: MagicLinks,
-    pub oidc: Oidc,
-    pub cli_logins: CliLogins,
-    pub socket_tickets: SocketTickets,
-    pub passkeys: Passkeys,
-    pub profiles: Profiles,
-    pub addresses: Addresses,
-    pub health: Health,
-    pub service_keys: ServiceKeys,
-    pub keys: Keys,
-    pub developers: Developers,
-    pub signup_gate: SignupGate,
-    pub api_keys: ApiKeys,
-}
-
-macro_rules! parts {
-    ($($field:ident: $part:ty),* $(,)?) => {$(
-        impl FromRef<AppState> for $part {
-            fn from_ref(state: &AppState) -> Self {
-                state.0.$field.clone()
-            }
+macro_rules! rooms {
+    ($($field:ident: $room:ty),* $(,)?) => {
+        /// The parts that handlers may ask for. Rooms are shared: handing one over costs one count, whatever it holds.
+        #[derive(Debug)]
+        pub struct Rooms {
+            pub limiter: Limiter,
+            pub service_keys: ServiceKeys,
+            $(pub $field: Arc<$room>,)*
         }
-    )*};
+
+        $(impl FromRef<AppState> for Arc<$room> {
+            fn from_ref(state: &AppState) -> Self {
+                Self::clone(&state.0.$field)
+            }
+        })*
+    };
 }
 
-parts! {
-    limiter: Limiter,
+rooms! {
     sessions: Sessions,
     passwords: Passwords,
     magic_links: MagicLinks,
@@ -73,9 +59,20 @@ parts! {
     profiles: Profiles,
     addresses: Addresses,
     health: Health,
-    service_keys: ServiceKeys,
     keys: Keys,
     developers: Developers,
     signup_gate: SignupGate,
     api_keys: ApiKeys,
+}
+
+impl FromRef<AppState> for Limiter {
+    fn from_ref(state: &AppState) -> Self {
+        state.0.limiter.clone()
+    }
+}
+
+impl FromRef<AppState> for ServiceKeys {
+    fn from_ref(state: &AppState) -> Self {
+        state.0.service_keys.clone()
+    }
 }

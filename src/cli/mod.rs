@@ -75,9 +75,11 @@ pub fn run(arguments: Arguments) -> ExitCode {
         return outcome;
     }
     let mut variables = Variables::of_process();
-    if let Err(fault) = telemetry::start(&variables) {
-        return refuse(&[fault]);
-    }
+    // Dropped last, when nothing is left to log.
+    let _last_line = match telemetry::start(&variables) {
+        Ok(last_line) => last_line,
+        Err(fault) => return refuse(&[fault]),
+    };
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&[format!("the runtime cannot be started: {error}")]),

@@ -1,5 +1,7 @@
 //! A browser that is signed in, known by its cookie. A page of a foreign origin cannot act with it.
 
+use std::sync::Arc;
+
 use axum::extract::{FromRef, FromRequestParts};
 use http::{header, request::Parts};
 
@@ -17,12 +19,12 @@ pub(crate) struct Browser(pub(super) Proven);
 impl<S> FromRequestParts<S> for Browser
 where
     S: Send + Sync,
-    CliLogins: FromRef<S>,
+    Arc<CliLogins>: FromRef<S>,
 {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let logins = CliLogins::from_ref(state);
+        let logins = Arc::<CliLogins>::from_ref(state);
         let token = cookie::presented(&parts.headers).ok_or_else(|| ApiError::new(ErrorCode::SessionExpired))?;
         let own = parts.headers.get(header::ORIGIN).is_some_and(|it| it.as_bytes() == logins.own_origin.as_bytes());
         if !own && !logins.sessions.cookie.admits(&parts.headers) {

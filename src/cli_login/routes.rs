@@ -1,5 +1,7 @@
 //! `cli-login`: the page, and the form that it posts.
 
+use std::sync::Arc;
+
 use axum::{
     extract::State,
     response::{IntoResponse, Response},
@@ -21,7 +23,7 @@ const PATH: &str = "/api/auth/cli-login";
 
 /// `GET /api/auth/cli-login`
 pub(crate) async fn show(
-    State(logins): State<CliLogins>,
+    State(logins): State<Arc<CliLogins>>,
     _: Admitted<PerPath>,
     headers: HeaderMap,
     Query(wish): Query<Wish>,
@@ -85,7 +87,7 @@ impl Field for Csrf {
 
 /// `POST /api/auth/cli-login`
 pub(crate) async fn answer(
-    State(logins): State<CliLogins>,
+    State(logins): State<Arc<CliLogins>>,
     _: Admitted<PerPath>,
     Browser(person): Browser,
     Form(answer): Form<Answer>,

@@ -1,5 +1,7 @@
 //! The sign-up routes: what they read and what they answer.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header};
 use serde::Serialize;
@@ -38,7 +40,7 @@ struct SignedUp {
 
 /// `POST /api/prima/v1/accounts`
 pub(crate) async fn sign_up(
-    State(developers): State<Developers>,
+    State(developers): State<Arc<Developers>>,
     visitor: Visitor,
     Gated(admission, pass, wanted): Gated<SignupGate, Signup>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -93,7 +95,7 @@ impl std::fmt::Debug for FirstKey {
 
 /// `POST /api/prima/v1/accounts/verify`
 pub(crate) async fn verify(
-    State(developers): State<Developers>,
+    State(developers): State<Arc<Developers>>,
     visitor: Visitor,
     Limited(_, body): Limited<PerPath, VerifyBody>,
 ) -> Result<impl IntoResponse, ApiError> {

@@ -17,6 +17,9 @@ use crate::store::Fault;
 /// How long a client should wait when a part of the service is absent.
 const ABSENT_PART_WAIT: Duration = Duration::from_secs(5);
 
+/// Room for a usual error body, in bytes.
+const BODY: usize = 512;
+
 /// A refusal on its way to the client.
 #[derive(Clone, Debug)]
 pub struct ApiError(Box<Refusal>);
@@ -237,5 +240,7 @@ impl From<Fault> for ApiError {
 
 /// An error body. The structs above always serialise; an empty body would still carry status and headers.
 fn body(shape: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec(shape).unwrap_or_default()
+    let mut body = Vec::with_capacity(BODY);
+    serde_json::to_writer(&mut body, shape).unwrap_or_default();
+    body
 }

@@ -1,5 +1,7 @@
 //! `/health` and `/health/detailed`, and the same under `/api`.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header};
 use serde::Serialize;
@@ -17,7 +19,7 @@ pub(crate) async fn health() -> impl IntoResponse {
 }
 
 /// `GET /health/detailed`
-pub(crate) async fn detailed(State(health): State<Health>) -> impl IntoResponse {
+pub(crate) async fn detailed(State(health): State<Arc<Health>>) -> impl IntoResponse {
     let answer = health.detailed().await;
     let status = if answer.status == "unhealthy" { StatusCode::SERVICE_UNAVAILABLE } else { StatusCode::OK };
     (status, [(header::CACHE_CONTROL, "no-store")], Json(answer))

@@ -80,9 +80,9 @@ impl Attempt {
         }
     }
 
-    /// The buckets that applied, in the order in which they were asked.
-    pub(super) fn tally(&self) -> Vec<Applied> {
-        self.state().tally.clone()
+    /// Shows the buckets that applied, in the order in which they were asked.
+    pub(super) fn tell<R>(&self, read: impl FnOnce(&[Applied]) -> R) -> R {
+        read(&self.state().tally)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

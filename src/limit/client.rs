@@ -4,6 +4,7 @@
 use std::{
     fmt,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
+    sync::Arc,
 };
 
 /// How many leading bits of an address make one counted client.
@@ -13,6 +14,16 @@ pub struct Prefixes {
     pub ipv4: u8,
     /// Of an IPv6 address, 48 to 128 (`RATE_LIMIT_IPV6_PREFIX`).
     pub ipv6: u8,
+}
+
+impl Prefixes {
+    /// Whether an address is its own network.
+    const fn keep_all_of(self, address: IpAddr) -> bool {
+        match address {
+            IpAddr::V4(_) => self.ipv4 >= 32,
+            IpAddr::V6(_) => self.ipv6 >= 128,
+        }
+    }
 }
 
 impl Default for Prefixes {
@@ -26,7 +37,9 @@ impl Default for Prefixes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientIp {
     origin: Origin,
-    network: Box<str>,
+    /// The full address, and what is counted: often one text.
+    address: Arc<str>,
+    network: Arc<str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,21 +53,29 @@ impl ClientIp {
     /// A client with an address. An IPv4 address in IPv6 clothes (`::ffff:0:0/96`) is the IPv4 address.
     pub fn from_address(address: IpAddr, prefixes: Prefixes) -> Self {
         let address = address.to_canonical();
-        let network = match counted(address) {
-            IpAddr::V4(v4) => render_v4(v4, prefixes.ipv4),
-            IpAddr::V6(v6) => render_v6(v6, prefixes.ipv6),
+        let text: Arc<str> = render(address).into();
+        let counted = counted(address);
+        let network = match counted {
+            _ if counted == address && prefixes.keep_all_of(address) => Arc::clone(&text),
+            IpAddr::V4(v4) => render_v4(v4, prefixes.ipv4).into(),
+            IpAddr::V6(v6) => render_v6(v6, prefixes.ipv6).into(),
         };
-        Self { origin: Origin::Address(address), network: network.into() }
+        Self { origin: Origin::Address(address), address: text, network }
     }
 
     /// A client on the other end of a Unix socket, with no proxy in between that says more.
     pub fn local() -> Self {
-        Self { origin: Origin::Local, network: "local".into() }
+        Self::nameless(Origin::Local, "local")
     }
 
     /// A client of whom nothing is known.
     pub fn unknown() -> Self {
-        Self { origin: Origin::Unknown, network: "unknown".into() }
+        Self::nameless(Origin::Unknown, "unknown")
+    }
+
+    fn nameless(origin: Origin, word: &str) -> Self {
+        let word: Arc<str> = word.into();
+        Self { origin, address: Arc::clone(&word), network: word }
     }
 
     /// The same client, counted by other prefixes.
@@ -69,8 +90,8 @@ impl ClientIp {
     }
 
     /// The full address, for the log and the sessions.
-    pub fn address(&self) -> String {
-        self.to_string()
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// The full address as a value, when there is one.
@@ -84,11 +105,7 @@ impl ClientIp {
 
 impl fmt::Display for ClientIp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.origin {
-            Origin::Address(address) => address.fmt(f),
-            Origin::Local => f.write_str("local"),
-            Origin::Unknown => f.write_str("unknown"),
-        }
+        f.write_str(&self.address)
     }
 }
 
@@ -104,6 +121,19 @@ fn counted(address: IpAddr) -> IpAddr {
         }
         _ => address,
     }
+}
+
+/// Every request's address is written once, and most are of four octets: these are put together by hand.
+fn render(address: IpAddr) -> String {
+    let IpAddr::V4(v4) = address else { return address.to_string() };
+    let mut text = String::with_capacity("255.255.255.255".len());
+    for octet in v4.octets() {
+        if !text.is_empty() {
+            text.push('.');
+        }
+        text.push_str(itoa::Buffer::new().format(octet));
+    }
+    text
 }
 
 fn render_v4(address: Ipv4Addr, prefix: u8) -> String {

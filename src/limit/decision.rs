@@ -39,11 +39,7 @@ enum Met {
 
 impl Limiter {
     pub(super) async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
-        let policies = self.policies();
-        if policies.networks.always(client) {
-            return Verdict::Admitted;
-        }
-        let asks: Vec<Ask<'_>> = charges.iter().filter_map(|charge| self.question(charge, &policies)).collect();
+        let Some(asks) = self.questions(charges, client) else { return Verdict::Admitted };
         let mut asked = 0;
         while asked < asks.len() {
             let open = &asks[asked..];
@@ -59,6 +55,13 @@ impl Limiter {
             }
         }
         Verdict::Admitted
+    }
+
+    /// What is asked; `None` when the client's network is always admitted.
+    fn questions<'a>(&self, charges: &'a [Charge], client: &ClientIp) -> Option<Vec<Ask<'a>>> {
+        let policies = self.current();
+        let asked = !policies.networks.always(client);
+        asked.then(|| charges.iter().filter_map(|charge| self.question(charge, &policies)).collect())
     }
 
     pub(super) fn question<'a>(&self, charge: &'a Charge, policies: &Policies) -> Option<Ask<'a>> {
@@ -143,7 +146,8 @@ impl Limiter {
         }
         let hits: Vec<Hit<'_>> = asks.iter().map(Ask::hit).collect();
         let asked = self.now();
-        let seen = self.0.switch.ask(&hits, attempt).await?;
+        // Boxed, so that a request that memory decides does not carry it along.
+        let seen = Box::pin(self.0.switch.ask(&hits, attempt)).await?;
         let now = self.now();
         self.0.metrics.waited(Duration::from_micros(now.saturating_sub(asked)));
         let note = |(hit, seen): (&Hit<'_>, &Seen)| {

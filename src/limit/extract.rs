@@ -2,7 +2,7 @@
 //! charge the path, read the fields, charge the mailbox. Not JSON spends nothing; a faulty field spends the path alone.
 //! A sign-up comes through [`Gated`], whose gate and hourly buckets stand before the fields are read.
 
-use std::{future::Future, marker::PhantomData};
+use std::{future::Future, marker::PhantomData, sync::Arc};
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, MatchedPath, Request};
 use http::{Extensions, Method, request::Parts};
@@ -220,7 +220,8 @@ impl<S, G, T> FromRequest<S> for Gated<G, T>
 where
     S: Send + Sync,
     Limiter: FromRef<S>,
-    G: Gate + FromRef<S>,
+    G: Gate,
+    Arc<G>: FromRef<S>,
     T: FromFields,
 {
     type Rejection = ApiError;
@@ -232,7 +233,7 @@ where
         visit.charge_path(&limiter).await?;
         let nothing = Map::new();
         let fields = if let Decoded::Json(Value::Object(fields)) = &decoded { fields } else { &nothing };
-        let pass = G::from_ref(state).judge(fields).await?;
+        let pass = Arc::<G>::from_ref(state).judge(fields).await?;
         let mut charges = vec![Charge::signup_ip(&visit.client)];
         charges.extend(G::mailbox(fields).map(|mailbox| Charge::signup_email(&mailbox)));
         visit.charge(&limiter, &charges).await?;

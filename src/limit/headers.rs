@@ -12,6 +12,9 @@ use crate::clock::Timestamp;
 pub const EXPOSED: &str = "X-Total-Count, X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, \
                            X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
 
+/// Room for one item of a field.
+const ITEM: usize = 48;
+
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STANDING: HeaderName = HeaderName::from_static("ratelimit");
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -20,41 +23,64 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 
 /// Writes the fields of the buckets that this request met; none when it met none.
 pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut HeaderMap) {
-    let tally = attempt.tally();
-    let policies: Vec<String> = tally.iter().map(policy).collect();
-    if let Ok(value) = HeaderValue::try_from(policies.join(", "))
-        && !policies.is_empty()
-    {
-        headers.insert(POLICY, value);
-    }
-    // A refusal by a mailbox with numbers beside it would say which bucket it was that still had room.
-    if refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox()) {
-        return;
-    }
-    if let Some(tightest) = tightest(&tally) {
-        write_standing(tightest, now, headers);
-    }
+    attempt.tell(|tally| {
+        if tally.is_empty() {
+            return;
+        }
+        insert(headers, POLICY, policies(tally));
+        // A refusal by a mailbox with numbers beside it would say which bucket it was that still had room.
+        if refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox()) {
+            return;
+        }
+        if let Some(tightest) = tightest(tally) {
+            write_standing(tightest, now, headers);
+        }
+    });
 }
 
 fn write_standing(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
     let remaining = applied.remaining;
-    let standing = format!("\"{}\";r={remaining};t={}", applied.policy.name, whole_seconds(applied.rest));
-    if let Ok(value) = HeaderValue::try_from(standing) {
-        headers.insert(STANDING, value);
-    }
+    let mut standing = String::with_capacity(ITEM);
+    push_name(&mut standing, applied);
+    push(&mut standing, ";r=", remaining.into());
+    push(&mut standing, ";t=", whole_seconds(applied.rest));
+    insert(headers, STANDING, standing);
     headers.insert(LIMIT, HeaderValue::from(applied.policy.rule.capacity()));
     headers.insert(REMAINING, HeaderValue::from(remaining));
     headers.insert(RESET, HeaderValue::from(reset(now, applied.rest)));
 }
 
-/// `"auth";q=30;w=60`; a window that is not whole seconds is not told.
-fn policy(applied: &Applied) -> String {
-    let (name, rule) = (&applied.policy.name, applied.policy.rule);
-    let (quota, window) = (rule.quota, rule.span());
-    if window.subsec_nanos() == 0 {
-        format!("\"{name}\";q={quota};w={}", window.as_secs())
-    } else {
-        format!("\"{name}\";q={quota}")
+/// `"auth";q=30;w=60` of each; a window that is not whole seconds is not told.
+fn policies(tally: &[Applied]) -> String {
+    let mut list = String::with_capacity(ITEM * tally.len());
+    for applied in tally {
+        if !list.is_empty() {
+            list.push_str(", ");
+        }
+        let (quota, window) = (applied.policy.rule.quota, applied.policy.rule.span());
+        push_name(&mut list, applied);
+        push(&mut list, ";q=", quota.into());
+        if window.subsec_nanos() == 0 {
+            push(&mut list, ";w=", window.as_secs());
+        }
+    }
+    list
+}
+
+fn push_name(text: &mut String, applied: &Applied) {
+    text.push('"');
+    text.push_str(&applied.policy.name);
+    text.push('"');
+}
+
+fn push(text: &mut String, parameter: &str, value: u64) {
+    text.push_str(parameter);
+    text.push_str(itoa::Buffer::new().format(value));
+}
+
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: String) {
+    if let Ok(value) = HeaderValue::try_from(value) {
+        headers.insert(name, value);
     }
 }
 

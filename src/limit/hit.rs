@@ -41,7 +41,7 @@ pub struct Who<'a> {
 impl Limiter {
     /// Counts a hit by `who` on a named budget; `cost` instead of the policy's own. A name that no policy has admits.
     pub async fn hit(&self, name: &str, who: &str, cost: Option<u32>, attempt: &Attempt) -> Hit {
-        let Some(policy) = self.policies().named(name).cloned() else { return Hit::Admitted };
+        let Some(policy) = self.current().named(name).cloned() else { return Hit::Admitted };
         let policy = match cost {
             Some(cost) => Arc::new(Policy { cost: cost.max(1), ..Policy::clone(&policy) }),
             None => policy,
@@ -57,7 +57,7 @@ impl Limiter {
     /// The charges that policies put on a route, for as much of `who` as is known; each kind is charged where it becomes
     /// known, so `who` names only what is new. `with_network` asks for the kinds that count addresses.
     pub fn charges_of_route(&self, route: &str, client: &ClientIp, who: Who<'_>, with_network: bool) -> Vec<Charge> {
-        let policies = self.policies();
+        let policies = self.current();
         let charge = |policy: &Arc<Policy>| {
             let network;
             let who = match policy.whom {

@@ -6,12 +6,13 @@ use std::{
     future::pending,
     panic::AssertUnwindSafe,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
 
+use arc_swap::{ArcSwap, Guard};
 use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +39,7 @@ pub struct Limiter(pub(super) Arc<Parts>);
 
 pub(super) struct Parts {
     pub(super) source: PolicySource,
-    pub(super) policies: RwLock<Arc<Policies>>,
+    pub(super) policies: ArcSwap<Policies>,
     pub(super) memory: Memory,
     pub(super) refused: Refused,
     pub(super) switch: Switch,
@@ -81,7 +82,7 @@ impl Limiter {
         Self(Arc::new(Parts {
             memory: Memory::new(clock.clone(), setup.memory_mb, setup.source.profile.journal_percent()),
             source: setup.source,
-            policies: RwLock::new(Arc::new(setup.policies)),
+            policies: ArcSwap::from_pointee(setup.policies),
             refused: Refused::new(),
             switch: Switch::new(setup.redis, clock.clone()),
             clock,
@@ -119,18 +120,28 @@ impl Limiter {
 
     /// The policy and the key of a charge; `None` when its policy is off.
     pub(super) fn counted_as(&self, charge: &Charge) -> Option<(Arc<Policy>, String)> {
-        let ask = self.question(charge, &self.policies())?;
+        let ask = self.question(charge, &self.current())?;
         Some((Arc::clone(&ask.policy), ask.key.into_owned()))
     }
 
     /// The policies that hold now.
     pub fn policies(&self) -> Arc<Policies> {
-        Arc::clone(&self.0.policies.read().unwrap_or_else(PoisonError::into_inner))
+        self.0.policies.load_full()
+    }
+
+    /// The same, to look at and let go: every request does, on every core.
+    pub(super) fn current(&self) -> Guard<Arc<Policies>> {
+        self.0.policies.load()
+    }
+
+    /// Whether the policies put budgets on any route.
+    pub fn has_routes(&self) -> bool {
+        self.current().has_routes()
     }
 
     /// Whether a client's network is never admitted.
     pub fn shuts_out(&self, client: &ClientIp) -> Option<Refusal> {
-        self.policies().networks.never(client).then(Refusal::network)
+        self.current().networks.never(client).then(Refusal::network)
     }
 
     /// Reads the policies again, and keeps the old ones when there is a fault or `check` finds one. Counts go on.
@@ -142,7 +153,7 @@ impl Limiter {
         };
         match self.0.source.load().and_then(sound) {
             Ok(policies) => {
-                *self.0.policies.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(policies);
+                self.0.policies.store(Arc::new(policies));
                 // What the old ones refused may be admitted now.
                 self.forget();
                 tracing::info!(path = %path.display(), "Rate limit policies read again");

@@ -1,6 +1,6 @@
 //! What the limiter did, in numbers for Prometheus. No label names a client, a mailbox or a path as it was sent.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -17,7 +17,7 @@ use super::{Backend, RedisState};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Decision {
-    policy: String,
+    policy: Arc<str>,
     /// `admitted`, `refused`, `shadowed` or `unavailable`.
     outcome: &'static str,
     /// `redis`, `memory` or `process`, which remembers its refusals for a moment.
@@ -79,8 +79,8 @@ impl Metrics {
         Self { registry, decisions, redis_seconds, on_redis, redis_ping_micros, evictions, entries, panics, forwarded }
     }
 
-    pub(super) fn decided(&self, policy: &str, outcome: &'static str, store: &'static str) {
-        self.decisions.get_or_create(&Decision { policy: policy.to_owned(), outcome, store }).inc();
+    pub(super) fn decided(&self, policy: &Arc<str>, outcome: &'static str, store: &'static str) {
+        self.decisions.get_or_create(&Decision { policy: Arc::clone(policy), outcome, store }).inc();
     }
 
     pub(super) fn waited(&self, span: Duration) {

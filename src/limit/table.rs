@@ -60,7 +60,7 @@ pub(super) struct Entry {
 /// The table.
 pub(super) struct Table {
     /// Seeded by chance, so that nobody can choose keys that meet in one set.
-    hashers: [RandomState; 2],
+    hasher: RandomState,
     /// Each is empty until its first entry: a table that nobody uses costs next to nothing.
     shards: Box<[Mutex<Box<[Slot]>>]>,
     sets: usize,
@@ -73,7 +73,7 @@ impl Table {
         let sets = (slots / WAYS).max(1);
         let shards = SHARDS.min(sets);
         Self {
-            hashers: [RandomState::new(), RandomState::new()],
+            hasher: RandomState::new(),
             shards: (0..shards).map(|_| Mutex::default()).collect(),
             sets,
             evicted: AtomicU64::new(0),
@@ -88,9 +88,7 @@ impl Table {
         seconds: impl FnOnce() -> u32,
         change: impl FnOnce(Option<Entry>) -> (Option<Entry>, R),
     ) -> R {
-        let place = self.hashers[0].hash_one(key) % (self.sets as u64);
-        let set = usize::try_from(place).unwrap_or(0);
-        let fingerprint = self.hashers[1].hash_one(key).max(1);
+        let (fingerprint, set) = self.place(key);
         let mut shard = self.opened(set % self.shards.len());
         let first = set / self.shards.len() * WAYS;
         let ways = &mut shard[first..first + WAYS];
@@ -101,6 +99,12 @@ impl Table {
             ways[index] = Slot::of(fingerprint, next);
         }
         answer
+    }
+
+    /// What a key is known by, and its set. Two keys are taken for one when all 64 bits agree.
+    fn place(&self, key: &str) -> (u64, usize) {
+        let hash = self.hasher.hash_one(key);
+        (hash.max(1), usize::try_from(hash % (self.sets as u64)).unwrap_or(0))
     }
 
     /// A shard under its lock, with its slots.
@@ -134,8 +138,7 @@ impl Table {
 
     /// Empties the slot of a key.
     pub(super) fn forget(&self, key: &str) {
-        let fingerprint = self.hashers[1].hash_one(key).max(1);
-        let set = usize::try_from(self.hashers[0].hash_one(key) % (self.sets as u64)).unwrap_or(0);
+        let (fingerprint, set) = self.place(key);
         let mut shard = self.opened(set % self.shards.len());
         let first = set / self.shards.len() * WAYS;
         for slot in shard[first..first + WAYS].iter_mut().filter(|slot| slot.fingerprint == fingerprint) {

@@ -1,5 +1,7 @@
 //! `request-magic-link` and `verify-magic-link`: what they read and what they answer.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
 use serde::Serialize;
@@ -59,7 +61,7 @@ struct Asked {
 
 /// `POST /api/auth/request-magic-link`
 pub(crate) async fn ask(
-    State(links): State<MagicLinks>,
+    State(links): State<Arc<MagicLinks>>,
     visitor: Visitor,
     Limited(admission, wish): Limited<Mailbox<MagicLinkMail>, Wish>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -113,7 +115,7 @@ impl Field for Verifier {
 
 /// `POST /api/auth/verify-magic-link`
 pub(crate) async fn redeem(
-    State(links): State<MagicLinks>,
+    State(links): State<Arc<MagicLinks>>,
     visitor: Visitor,
     Limited(_, proof): Limited<PerPath, Proof>,
 ) -> Result<TokenResponse, ApiError> {

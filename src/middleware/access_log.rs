@@ -30,8 +30,8 @@ impl Trail {
 
 /// The open line of a request.
 #[derive(Debug)]
-pub(super) struct AccessLog {
-    clock: Clock,
+pub(super) struct AccessLog<'a> {
+    clock: &'a Clock,
     start: Duration,
     id: Uuid,
     method: Method,
@@ -40,10 +40,10 @@ pub(super) struct AccessLog {
     closed: bool,
 }
 
-impl AccessLog {
-    pub(super) fn open(clock: &Clock, id: Uuid, request: &Request, client: ClientIp) -> Self {
+impl<'a> AccessLog<'a> {
+    pub(super) fn open(clock: &'a Clock, id: Uuid, request: &Request, client: ClientIp) -> Self {
         Self {
-            clock: clock.clone(),
+            clock,
             start: clock.monotonic(),
             id,
             method: request.method().clone(),
@@ -66,13 +66,16 @@ impl AccessLog {
         self.closed = true;
         let code = error.map_or("-", |error| error.code().wire());
         let cause = error.and_then(ApiError::cause).map_or("-", |cause| cause.for_log());
-        let (method, route, status) = (self.method.as_str(), self.trail.route(), status.as_u16());
-        let millis = self.millis();
-        let client = self.client.address();
+        let (method, route, client) = (self.method.as_str(), self.trail.route(), self.client.address());
+        let mut id = Uuid::encode_buffer();
+        let request_id = &*self.id.hyphenated().encode_lower(&mut id);
+        // Texts are handed over as they are: formatting them through the macro costs as much as the rest of the line.
+        let message = [method, " ", route, " ", status.as_str()].concat();
+        let (message, status, millis) = (message.as_str(), status.as_u16(), self.millis());
         if status >= 500 {
-            tracing::error!(request_id = %self.id, method, route, status, millis, client = %client, code, cause, "{method} {route} {status}");
+            tracing::error!(message, request_id, method, route, status, millis, client, code, cause);
         } else {
-            tracing::info!(request_id = %self.id, method, route, status, millis, client = %client, code, cause, "{method} {route} {status}");
+            tracing::info!(message, request_id, method, route, status, millis, client, code, cause);
         }
     }
 
@@ -81,13 +84,13 @@ impl AccessLog {
     }
 }
 
-impl Drop for AccessLog {
+impl Drop for AccessLog<'_> {
     fn drop(&mut self) {
         if !self.closed {
             let (method, route) = (self.method.as_str(), self.trail.route());
             let millis = self.millis();
             let client = self.client.address();
-            tracing::info!(request_id = %self.id, method, route, millis, client = %client, cause = "the client left", "{method} {route} aborted");
+            tracing::info!(request_id = %self.id, method, route, millis, client, cause = "the client left", "{method} {route} aborted");
         }
     }
 }

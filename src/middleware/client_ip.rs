@@ -2,6 +2,7 @@
 //! It refuses every other forwarding header, and believes nobody who is not in `TRUSTED_PROXIES`.
 
 use std::{
+    borrow::Cow,
     net::IpAddr,
     sync::{
         Arc,
@@ -159,8 +160,8 @@ impl TrustedProxies {
             }
             return None;
         };
-        let hops: Vec<&[u8]> = joined.split(|byte| *byte == b',').collect();
-        let entry = hops.get(hops.len().saturating_sub(self.count))?;
+        // From the right: as many hops as are trusted, or as there are.
+        let entry = joined.rsplit(|byte| *byte == b',').take(self.count).last()?;
         // The standard parser takes literals only: no port, bracket, zone, or leading zero in IPv4.
         let address = str::from_utf8(entry.trim_ascii()).ok().and_then(|text| text.parse().ok());
         if address.is_none() {
@@ -176,13 +177,15 @@ impl TrustedProxies {
 }
 
 /// All lines of the header as one list (RFC 9110, 5.3), or `None` when there is none or it is too long.
-fn join(headers: &HeaderMap) -> Option<Vec<u8>> {
-    let lines: Vec<&[u8]> = headers.get_all(FORWARDED_FOR).iter().map(http::HeaderValue::as_bytes).collect();
-    let length = lines.iter().map(|line| line.len() + 1).sum::<usize>();
-    if lines.is_empty() || length > LONGEST_HEADER + 1 {
-        return None;
+fn join(headers: &HeaderMap) -> Option<Cow<'_, [u8]>> {
+    let mut lines = headers.get_all(FORWARDED_FOR).iter().map(http::HeaderValue::as_bytes);
+    let mut joined = Cow::Borrowed(lines.next()?);
+    for line in lines {
+        let list = joined.to_mut();
+        list.push(b',');
+        list.extend_from_slice(line);
     }
-    Some(lines.join(&b','))
+    (joined.len() <= LONGEST_HEADER).then_some(joined)
 }
 
 fn parse_network(entry: &str) -> Result<IpNet, String> {

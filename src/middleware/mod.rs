@@ -27,19 +27,23 @@ use axum::{Router, body::Body, extract::Request, response::Response};
 use tower::{Service, ServiceExt};
 use tracing::Instrument;
 
-use self::{access_log::AccessLog, client_ip::Peer, cors::Cors, host::Hosts, volumetric::Volumetric};
+use self::{
+    access_log::AccessLog, client_ip::Peer, cors::Cors, host::Hosts, request_id::RequestIds, volumetric::Volumetric,
+};
 use crate::{
     clock::Clock,
     error::{ApiError, ErrorCode},
     limit::{self, Attempt, Limiter, Prefixes},
-    secret::Entropy,
 };
+
+/// How many fields the corridor adds to an answer, at most.
+const DRESS: usize = 16;
 
 /// What the corridor knows.
 #[derive(Debug)]
 pub struct Corridor {
     pub clock: Clock,
-    pub entropy: Entropy,
+    pub ids: RequestIds,
     pub limiter: Limiter,
     pub proxies: client_ip::TrustedProxies,
     pub prefixes: Prefixes,
@@ -54,7 +58,7 @@ impl Corridor {
     /// Walks a request through, from the door to the room and back.
     async fn walk(self: Arc<Self>, router: Router, mut request: Request) -> Response {
         // Minted, never taken from the client: it is what a person quotes to support.
-        let id = request_id::mint(&self.entropy, &self.clock);
+        let id = self.ids.mint();
         // Inferred once; log, limits and sessions read the same fact.
         let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::None);
         let client = self.proxies.infer(&peer, request.headers(), self.prefixes);
@@ -67,7 +71,7 @@ impl Corridor {
         request.extensions_mut().insert(client.clone());
         request.extensions_mut().insert(attempt.clone());
         request.extensions_mut().insert(log.trail());
-        if self.limiter.policies().has_routes() {
+        if self.limiter.has_routes() {
             request.extensions_mut().insert(self.limiter.clone());
         }
         let span = tracing::info_span!("request", id = %id);
@@ -76,6 +80,7 @@ impl Corridor {
         let error = render::render(&mut response, id, self.clock.now(), gateway);
         let refused = error.as_ref().is_some_and(|error| error.code() == ErrorCode::RateLimited);
         let headers = response.headers_mut();
+        headers.reserve(DRESS);
         limit::headers::write(&attempt, self.clock.now(), refused, headers);
         cors::dress(&origin, headers);
         security_headers::dress(self.strict_transport, headers);

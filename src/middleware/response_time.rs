@@ -7,8 +7,8 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 const HEADER: HeaderName = HeaderName::from_static("x-response-time");
 
 pub(super) fn dress(elapsed: Duration, headers: &mut HeaderMap) {
-    let text = format!("{:.3}ms", elapsed.as_secs_f64() * 1000.0);
-    if let Ok(value) = HeaderValue::from_str(&text) {
+    let micros = elapsed.as_micros();
+    if let Ok(value) = HeaderValue::try_from(format!("{}.{:03}ms", micros / 1000, micros % 1000)) {
         headers.insert(HEADER, value);
     }
 }

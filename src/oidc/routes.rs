@@ -1,5 +1,7 @@
 //! `infomaniak/start` and `infomaniak/callback`: navigations of a browser, answered by redirects.
 
+use std::sync::Arc;
+
 use axum::{
     extract::State,
     response::{IntoResponse, Response},
@@ -19,7 +21,7 @@ use crate::{
 
 /// `GET /api/auth/infomaniak/start`
 pub(crate) async fn start(
-    State(oidc): State<Oidc>,
+    State(oidc): State<Arc<Oidc>>,
     _: Admitted<PerPath>,
     Destination(redirect_to): Destination,
 ) -> Result<Response, ApiError> {
@@ -30,7 +32,11 @@ pub(crate) async fn start(
 }
 
 /// `GET /api/auth/infomaniak/callback`
-pub(crate) async fn callback(State(oidc): State<Oidc>, _: Admitted<PerPath>, back: Back) -> Result<Response, ApiError> {
+pub(crate) async fn callback(
+    State(oidc): State<Arc<Oidc>>,
+    _: Admitted<PerPath>,
+    back: Back,
+) -> Result<Response, ApiError> {
     let outcome = oidc.finish(back.said, back.browser.as_ref()).await;
     // A return that was not this browser's own must not end the sign-in that is.
     let spent = !matches!(outcome, Err(Failure::StateInvalid));

@@ -1,5 +1,7 @@
 //! The passkey routes: what they read and what they answer.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
@@ -39,7 +41,7 @@ impl FromFields for LoginBody {
 
 /// `POST /api/auth/webauthn/login/begin`
 pub(crate) async fn begin_login(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     PageOrigin(origin): PageOrigin,
     Limited(_, body): Limited<PerPath, LoginBody>,
 ) -> Result<Json<Begun<RequestOptions>>, ApiError> {
@@ -48,7 +50,7 @@ pub(crate) async fn begin_login(
 
 /// `POST /api/auth/webauthn/login/begin-discoverable`
 pub(crate) async fn begin_discoverable(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     PageOrigin(origin): PageOrigin,
     Admitted(_): Admitted<PerPath>,
 ) -> Result<Json<Begun<RequestOptions>>, ApiError> {
@@ -72,7 +74,7 @@ impl<C: FromFields> FromFields for CompleteBody<C> {
 
 /// `POST /api/auth/webauthn/login/complete`
 pub(crate) async fn complete_login(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     visitor: Visitor,
     Memory(memory): Memory,
     Limited(_, body): Limited<PerPath, CompleteBody<Assertion>>,
@@ -83,7 +85,7 @@ pub(crate) async fn complete_login(
 
 /// `POST /api/auth/webauthn/login/complete-discoverable`
 pub(crate) async fn complete_discoverable(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     visitor: Visitor,
     Memory(memory): Memory,
     Limited(_, body): Limited<PerPath, CompleteBody<NamedAssertion>>,
@@ -110,7 +112,7 @@ impl FromFields for CheckQuery {
 
 /// `GET /api/auth/webauthn/check`
 pub(crate) async fn check(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     PageOrigin(origin): PageOrigin,
     Memory(memory): Memory,
     LimitedQuery(_, query): LimitedQuery<PerPath, CheckQuery>,
@@ -134,7 +136,7 @@ impl FromFields for EnrolBody {
 
 /// `POST /api/auth/webauthn/register/begin`
 pub(crate) async fn begin_enrolment(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     CurrentSession(caller): CurrentSession,
     PageOrigin(origin): PageOrigin,
     JsonBody(body): JsonBody<EnrolBody>,
@@ -157,7 +159,7 @@ impl FromFields for EnrolmentBody {
 
 /// `POST /api/auth/webauthn/register/complete`
 pub(crate) async fn complete_enrolment(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     Memory(memory): Memory,
@@ -177,7 +179,7 @@ struct Listed {
 
 /// `GET /api/auth/webauthn/credentials`
 pub(crate) async fn list(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     CurrentSession(caller): CurrentSession,
 ) -> Result<impl IntoResponse, ApiError> {
     Ok(Json(Listed { credentials: passkeys.list(&caller.account).await? }))
@@ -196,7 +198,7 @@ impl FromFields for RenameBody {
 
 /// `PATCH /api/auth/webauthn/credentials/{id}`
 pub(crate) async fn rename(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     CurrentSession(caller): CurrentSession,
     PathId(id): PathId,
     JsonBody(body): JsonBody<RenameBody>,
@@ -206,7 +208,7 @@ pub(crate) async fn rename(
 
 /// `DELETE /api/auth/webauthn/credentials/{id}`
 pub(crate) async fn remove(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     PathId(id): PathId,
@@ -223,7 +225,7 @@ struct RelatedOrigins {
 /// `GET /.well-known/webauthn`: on which other sites browsers may use the passkeys of the relying party that the host
 /// names.
 pub(crate) async fn related_origins(
-    State(passkeys): State<Passkeys>,
+    State(passkeys): State<Arc<Passkeys>>,
     AskedHost(host): AskedHost,
 ) -> Result<impl IntoResponse, ApiError> {
     let party = passkeys.parties.with_id(&host).ok_or(ApiError::new(ErrorCode::NotFound))?;

@@ -1,5 +1,7 @@
 //! The password routes: what they read and what they answer.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::StatusCode;
 use serde::Serialize;
@@ -69,7 +71,7 @@ struct Registered {
 
 /// `POST /api/auth/register`
 pub(crate) async fn register(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     Limited(admission, wanted): Limited<Mailbox<RegistrationMail>, Registration>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -98,7 +100,7 @@ impl Addressed for Credentials {
 
 /// `POST /api/auth/login`
 pub(crate) async fn login(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     LimitedSignIn(_, credentials): LimitedSignIn<Credentials>,
 ) -> Result<TokenResponse, ApiError> {
@@ -126,7 +128,7 @@ impl Addressed for MailboxBody {
 
 /// `POST /api/auth/forgot-password`
 pub(crate) async fn forgot(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     Limited(admission, body): Limited<Mailbox<ResetMail>, MailboxBody>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -137,7 +139,7 @@ pub(crate) async fn forgot(
 
 /// `POST /api/auth/resend-verification`
 pub(crate) async fn resend_verification(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     Limited(admission, body): Limited<Mailbox<VerificationMail>, MailboxBody>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -167,7 +169,7 @@ struct Confirmed {
 
 /// `POST /api/auth/verify-email`
 pub(crate) async fn verify_email(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     Limited(_, body): Limited<PerPath, TokenBody>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -192,7 +194,7 @@ impl FromFields for ResetBody {
 
 /// `POST /api/auth/reset-password`
 pub(crate) async fn reset(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     Limited(_, body): Limited<PerPath, ResetBody>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -218,7 +220,7 @@ impl FromFields for SetBody {
 
 /// `POST /api/auth/set-password`
 pub(crate) async fn set(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     visitor: Visitor,
     Limited(_, body): Limited<PerPath, SetBody>,
 ) -> Result<TokenResponse, ApiError> {
@@ -242,7 +244,7 @@ impl FromFields for ChangeBody {
 
 /// `POST /api/auth/change-password`
 pub(crate) async fn change(
-    State(passwords): State<Passwords>,
+    State(passwords): State<Arc<Passwords>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     JsonBody(body): JsonBody<ChangeBody>,

@@ -1,5 +1,7 @@
 //! `GET`, `PATCH` and `DELETE /api/auth/me`, the code for the latter, the export, and `GET /api/auth/workspaces`.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
@@ -29,7 +31,7 @@ struct Me {
 
 /// `GET /api/auth/me`
 pub(crate) async fn me(
-    State(profiles): State<Profiles>,
+    State(profiles): State<Arc<Profiles>>,
     caller: KnownCaller,
     AskedWorkspace(asked): AskedWorkspace,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -52,7 +54,7 @@ impl FromFields for ProfileChange {
 
 /// `PATCH /api/auth/me`
 pub(crate) async fn change_me(
-    State(profiles): State<Profiles>,
+    State(profiles): State<Arc<Profiles>>,
     CurrentSession(caller): CurrentSession,
     JsonBody(change): JsonBody<ProfileChange>,
 ) -> Result<Json<User>, ApiError> {
@@ -68,7 +70,7 @@ struct Belonging {
 
 /// `GET /api/auth/workspaces`
 pub(crate) async fn workspaces(
-    State(profiles): State<Profiles>,
+    State(profiles): State<Arc<Profiles>>,
     CurrentSession(caller): CurrentSession,
     AskedWorkspace(asked): AskedWorkspace,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -80,7 +82,7 @@ pub(crate) async fn workspaces(
 
 /// `GET /api/auth/me/export`
 pub(crate) async fn export(
-    State(profiles): State<Profiles>,
+    State(profiles): State<Arc<Profiles>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -102,7 +104,7 @@ impl Scope for LeaveMail {
 
 /// `POST /api/auth/me/leave-code`
 pub(crate) async fn ask_to_leave(
-    State(profiles): State<Profiles>,
+    State(profiles): State<Arc<Profiles>>,
     visitor: Visitor,
     OwnMailbox(caller, admission): OwnMailbox<LeaveMail>,
 ) -> Result<impl IntoResponse, ApiError> {
@@ -132,8 +134,8 @@ impl FromFields for LeaveProof {
 
 /// `DELETE /api/auth/me`
 pub(crate) async fn leave(
-    State(profiles): State<Profiles>,
-    State(sessions): State<Sessions>,
+    State(profiles): State<Arc<Profiles>>,
+    State(sessions): State<Arc<Sessions>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     JsonBody(proof): JsonBody<LeaveProof>,

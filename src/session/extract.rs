@@ -1,7 +1,7 @@
 //! Who is calling: a live session, or no entry. Absent is not the same as invalid. A session that is used is noted as
 //! seen, at most once a minute.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use http::{header, request::Parts};
@@ -37,12 +37,12 @@ pub struct CurrentSession(pub Proven);
 impl<S> FromRequestParts<S> for CurrentSession
 where
     S: Send + Sync,
-    Sessions: FromRef<S>,
+    Arc<Sessions>: FromRef<S>,
 {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let sessions = Sessions::from_ref(state);
+        let sessions = Arc::<Sessions>::from_ref(state);
         let refuse = |code| ApiError::new(code).with_challenge();
         let token = bearer(&parts.headers).ok_or_else(|| refuse(ErrorCode::NotAuthenticated))?;
         let now = sessions.clock.now();
@@ -91,7 +91,7 @@ pub struct LimitedSession<B, T>(pub Proven, pub Admission<B>, pub T);
 impl<S, M, T> FromRequest<S> for LimitedSession<Mailbox<M>, T>
 where
     S: Send + Sync,
-    Sessions: FromRef<S>,
+    Arc<Sessions>: FromRef<S>,
     Limiter: FromRef<S>,
     M: Scope,
     T: FromFields + Addressed,
@@ -118,7 +118,7 @@ pub struct OwnMailbox<M>(pub Proven, pub Admission<Mailbox<M>>);
 impl<S, M> FromRequest<S> for OwnMailbox<M>
 where
     S: Send + Sync,
-    Sessions: FromRef<S>,
+    Arc<Sessions>: FromRef<S>,
     Limiter: FromRef<S>,
     M: Scope,
 {
@@ -142,7 +142,7 @@ impl<M: Scope> Describe for OwnMailbox<M> {
 async fn enter<S, T>(request: Request, state: &S) -> Result<(Proven, Visit, T), ApiError>
 where
     S: Send + Sync,
-    Sessions: FromRef<S>,
+    Arc<Sessions>: FromRef<S>,
     T: FromFields,
 {
     let visit = Visit::of(&request)?;
@@ -181,13 +181,13 @@ pub struct KnownCaller {
 impl<S> FromRequestParts<S> for KnownCaller
 where
     S: Send + Sync,
-    Sessions: FromRef<S>,
-    Keys: FromRef<S>,
+    Arc<Sessions>: FromRef<S>,
+    Arc<Keys>: FromRef<S>,
 {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let keys = Keys::from_ref(state);
+        let keys = Arc::<Keys>::from_ref(state);
         let key = bearer(&parts.headers).filter(|token| keys.ring().recognises(token));
         let Some(key) = key else {
             let CurrentSession(proven) = CurrentSession::from_request_parts(parts, state).await?;
@@ -239,13 +239,13 @@ impl<S, T> FromRequest<S> for LimitedSignIn<T>
 where
     S: Send + Sync,
     Limiter: FromRef<S>,
-    Sessions: FromRef<S>,
+    Arc<Sessions>: FromRef<S>,
     T: FromFields + Addressed,
 {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
-        let (limiter, sessions) = (Limiter::from_ref(state), Sessions::from_ref(state));
+        let (limiter, sessions) = (Limiter::from_ref(state), Arc::<Sessions>::from_ref(state));
         let visit = Visit::of(&request)?;
         let mark = cookie::presented_device(request.headers());
         let decoded = json::decode(request).await?;

@@ -1,5 +1,7 @@
 //! `refresh`, `logout` and `dev-login`, and the answer that every sign-in gives.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
@@ -123,7 +125,7 @@ impl FromFields for RefreshBody {
 
 /// `POST /api/auth/refresh`
 pub(crate) async fn refresh(
-    State(sessions): State<Sessions>,
+    State(sessions): State<Arc<Sessions>>,
     visitor: Visitor,
     headers: HeaderMap,
     Limited(_, body): Limited<PerPath, RefreshBody>,
@@ -168,7 +170,7 @@ impl Field for Scope {
 
 /// `POST /api/auth/logout`
 pub(crate) async fn logout(
-    State(sessions): State<Sessions>,
+    State(sessions): State<Arc<Sessions>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     Query(query): Query<LogoutQuery>,
@@ -178,7 +180,10 @@ pub(crate) async fn logout(
 }
 
 /// `POST /api/auth/dev-login`, mounted in development only.
-pub(crate) async fn dev_login(State(sessions): State<Sessions>, visitor: Visitor) -> Result<TokenResponse, ApiError> {
+pub(crate) async fn dev_login(
+    State(sessions): State<Arc<Sessions>>,
+    visitor: Visitor,
+) -> Result<TokenResponse, ApiError> {
     let admin = account::find_first_admin(&sessions.db).await?.ok_or(ApiError::new(ErrorCode::NotFound))?;
     let mut tx = sessions.db.begin().await?;
     let opened = sessions.open(&mut tx, &admin, SignedInBy::DevLogin, &visitor).await?;
@@ -200,6 +205,6 @@ fn refusal(error: RefreshError) -> ApiError {
 const PUBLIC_KEYS_KEPT: HeaderValue = HeaderValue::from_static("public, max-age=300");
 
 /// `GET /.well-known/jwks.json`
-pub(crate) async fn public_keys(State(sessions): State<Sessions>) -> impl IntoResponse {
+pub(crate) async fn public_keys(State(sessions): State<Arc<Sessions>>) -> impl IntoResponse {
     ([(header::CACHE_CONTROL, PUBLIC_KEYS_KEPT)], Json(sessions.public_keys().clone()))
 }

@@ -42,6 +42,7 @@ pub(super) async fn open(url: &str) -> Result<Pools, Fault> {
     let writer = SqlitePoolOptions::new()
         .max_connections(1)
         .acquire_timeout(ACQUIRE_DEADLINE)
+        .test_before_acquire(false)
         .idle_timeout(None)
         .max_lifetime(None)
         .connect_with(options.clone())
@@ -51,6 +52,7 @@ pub(super) async fn open(url: &str) -> Result<Pools, Fault> {
     let readers = SqlitePoolOptions::new()
         .max_connections(READERS)
         .acquire_timeout(ACQUIRE_DEADLINE)
+        .test_before_acquire(false)
         .connect_with(options.create_if_missing(false).read_only(true))
         .await?;
     Ok(Pools { writer, readers })

@@ -109,7 +109,7 @@ const NEIGHBOURS: [(&str, &str); 19] = [
     ("limit/slots/mod.rs", "error"),
     // Ground that stands on ground: a public address carries a secret in its link, logs start from variables.
     ("public_url", "secret"),
-    ("telemetry", "config::Variables"),
+    ("telemetry", "clock config::Variables"),
     // The settings are filled into the types of the parts that they set.
     (
         "config",

@@ -48,6 +48,8 @@ mod session;
 #[cfg(test)]
 mod store;
 #[cfg(test)]
+mod telemetry;
+#[cfg(test)]
 mod ticket;
 #[cfg(test)]
 mod world;

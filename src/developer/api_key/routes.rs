@@ -1,5 +1,7 @@
 //! The routes of keys: an owner's, by session, and a sibling service's, by service key.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::{StatusCode, header};
 use serde::Serialize;
@@ -73,7 +75,7 @@ fn made((row, key): (ApiKey, Key)) -> impl IntoResponse {
 
 /// `GET /api/prima/v1/keys`
 pub(crate) async fn list(
-    State(keys): State<ApiKeys>,
+    State(keys): State<Arc<ApiKeys>>,
     CurrentSession(caller): CurrentSession,
 ) -> Result<impl IntoResponse, ApiError> {
     let data = keys.list(&caller.account).await?.into_iter().map(Shown::from).collect();
@@ -91,7 +93,7 @@ impl FromFields for Wanted {
 
 /// `POST /api/prima/v1/keys`
 pub(crate) async fn create(
-    State(keys): State<ApiKeys>,
+    State(keys): State<Arc<ApiKeys>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     AskedWorkspace(asked): AskedWorkspace,
@@ -114,7 +116,7 @@ impl FromFields for KeyChange {
 
 /// `PATCH /api/prima/v1/keys/{id}`
 pub(crate) async fn change(
-    State(keys): State<ApiKeys>,
+    State(keys): State<Arc<ApiKeys>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     PathId(id): PathId,
@@ -126,7 +128,7 @@ pub(crate) async fn change(
 
 /// `DELETE /api/prima/v1/keys/{id}`
 pub(crate) async fn revoke(
-    State(keys): State<ApiKeys>,
+    State(keys): State<Arc<ApiKeys>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     PathId(id): PathId,
@@ -148,7 +150,7 @@ impl FromFields for Rotation {
 
 /// `POST /api/prima/v1/keys/{id}/rotate`
 pub(crate) async fn rotate(
-    State(keys): State<ApiKeys>,
+    State(keys): State<Arc<ApiKeys>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     PathId(id): PathId,
@@ -189,7 +191,7 @@ enum Introspected {
 
 /// `POST /api/prima/v1/keys/introspect`
 pub(crate) async fn introspect(
-    State(keys): State<ApiKeys>,
+    State(keys): State<Arc<ApiKeys>>,
     _: ServiceKey,
     budget: ApiKeyBudget,
     JsonBody(asked): JsonBody<AskedKey>,

@@ -1,5 +1,7 @@
 //! `GET` and `DELETE /api/auth/sessions`, and `DELETE /api/auth/sessions/{id}`.
 
+use std::sync::Arc;
+
 use axum::{
     Json,
     extract::State,
@@ -37,7 +39,7 @@ struct Overview {
 
 /// `GET /api/auth/sessions`
 pub(crate) async fn list(
-    State(sessions): State<Sessions>,
+    State(sessions): State<Arc<Sessions>>,
     CurrentSession(caller): CurrentSession,
 ) -> Result<impl IntoResponse, ApiError> {
     let view = |kept: Kept| SessionView {
@@ -58,7 +60,7 @@ pub(crate) async fn list(
 
 /// `DELETE /api/auth/sessions/{id}`
 pub(crate) async fn end_one(
-    State(sessions): State<Sessions>,
+    State(sessions): State<Arc<Sessions>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
     PathId(id): PathId,
@@ -81,7 +83,7 @@ struct Ended {
 
 /// `DELETE /api/auth/sessions`
 pub(crate) async fn end_others(
-    State(sessions): State<Sessions>,
+    State(sessions): State<Arc<Sessions>>,
     CurrentSession(caller): CurrentSession,
     visitor: Visitor,
 ) -> Result<impl IntoResponse, ApiError> {

@@ -1,5 +1,7 @@
 //! `ws-ticket` and `ws-ticket/redeem`: what they read and what they answer.
 
+use std::sync::Arc;
+
 use axum::{Json, extract::State, response::IntoResponse};
 use http::header;
 use serde::Serialize;
@@ -20,7 +22,7 @@ struct Issued {
 
 /// `POST /api/auth/ws-ticket`
 pub(crate) async fn issue(
-    State(sockets): State<SocketTickets>,
+    State(sockets): State<Arc<SocketTickets>>,
     CurrentSession(caller): CurrentSession,
 ) -> Result<impl IntoResponse, ApiError> {
     let ticket = sockets.issue(&caller).await?;
@@ -41,7 +43,7 @@ impl FromFields for TicketBody {
 
 /// `POST /api/auth/ws-ticket/redeem`
 pub(crate) async fn redeem(
-    State(sockets): State<SocketTickets>,
+    State(sockets): State<Arc<SocketTickets>>,
     _: ServiceKey,
     JsonBody(body): JsonBody<TicketBody>,
 ) -> Result<impl IntoResponse, ApiError> {
