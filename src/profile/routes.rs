@@ -35,7 +35,10 @@ pub(crate) async fn me(
     caller: KnownCaller,
     AskedWorkspace(asked): AskedWorkspace,
 ) -> Result<impl IntoResponse, ApiError> {
-    let workspace = profiles.workspace(&caller.account, asked, caller.workspace_id).await?;
+    let workspace = match caller.workspace {
+        Some(own) if asked.is_none_or(|asked| asked == own.id) => Some(own),
+        _ => profiles.workspace(&caller.account, asked, caller.workspace_id).await?,
+    };
     let me = Me { user: caller.account.view(), workspace, auth_method: caller.by.name() };
     Ok(([(header::CACHE_CONTROL, "no-store")], Json(me)))
 }

@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::{Keys, Proven, Sessions, Visitor, cookie, store, token::TokenError};
 use crate::{
-    account::{Account, Email},
+    account::{Account, Email, Workspace},
     error::{ApiError, ErrorCode},
     extract::{
         Describe, FromFields, Rule,
@@ -42,28 +42,34 @@ where
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
-        let sessions = Arc::<Sessions>::from_ref(state);
-        let refuse = |code| ApiError::new(code).with_challenge();
-        let token = bearer(&parts.headers).ok_or_else(|| refuse(ErrorCode::NotAuthenticated))?;
-        let now = sessions.clock.now();
-        let claims = sessions.signer.verify(token, now).map_err(|error| match error {
-            TokenError::Expired => refuse(ErrorCode::AccessTokenExpired),
-            TokenError::Invalid => refuse(ErrorCode::AccessTokenInvalid),
-        })?;
-        let owner = store::find_owner(&sessions.db, claims.sid, claims.sub, sessions.alive_at(now)).await?;
-        let store::Owner { account, last_seen_at } = owner.ok_or_else(|| refuse(ErrorCode::AccessTokenInvalid))?;
-        if !account.is_active {
-            return Err(ApiError::new(ErrorCode::AccountDisabled));
-        }
-        if last_seen_at + SEEN_EVERY <= now {
-            note_seen(&sessions, claims.sid, now).await;
-        }
-        if let Some(policies) = RoutePolicies::of(&parts.extensions, &parts.method) {
-            let user = account.id.to_string();
-            policies.charge(Who { user: Some(&user), ..Who::default() }, false).await?;
-        }
-        Ok(Self(Proven { session_id: claims.sid, workspace_id: claims.wid, account }))
+        let (caller, _) = prove(parts, &Arc::<Sessions>::from_ref(state)).await?;
+        Ok(Self(caller))
     }
+}
+
+/// The caller whom a bearer token proves, and the workspace that the session works in.
+async fn prove(parts: &Parts, sessions: &Sessions) -> Result<(Proven, Option<Workspace>), ApiError> {
+    let refuse = |code| ApiError::new(code).with_challenge();
+    let token = bearer(&parts.headers).ok_or_else(|| refuse(ErrorCode::NotAuthenticated))?;
+    let now = sessions.clock.now();
+    let claims = sessions.signer.verify(token, now).map_err(|error| match error {
+        TokenError::Expired => refuse(ErrorCode::AccessTokenExpired),
+        TokenError::Invalid => refuse(ErrorCode::AccessTokenInvalid),
+    })?;
+    let owner = store::find_owner(&sessions.db, claims.sid, claims.sub, claims.wid, sessions.alive_at(now)).await?;
+    let owner = owner.ok_or_else(|| refuse(ErrorCode::AccessTokenInvalid))?;
+    if !owner.account.is_active {
+        return Err(ApiError::new(ErrorCode::AccountDisabled));
+    }
+    if owner.last_seen_at + SEEN_EVERY <= now {
+        note_seen(sessions, claims.sid, now).await;
+    }
+    if let Some(policies) = RoutePolicies::of(&parts.extensions, &parts.method) {
+        let user = owner.account.id.to_string();
+        policies.charge(Who { user: Some(&user), ..Who::default() }, false).await?;
+    }
+    let (account, workspace) = owner.into_parts();
+    Ok((Proven { session_id: claims.sid, workspace_id: claims.wid, account }, workspace))
 }
 
 impl Describe for CurrentSession {
@@ -175,6 +181,8 @@ impl AuthMethod {
 pub struct KnownCaller {
     pub account: Account,
     pub workspace_id: Option<Uuid>,
+    /// The workspace of the session, where it was found on the way.
+    pub workspace: Option<Workspace>,
     pub by: AuthMethod,
 }
 
@@ -190,9 +198,9 @@ where
         let keys = Arc::<Keys>::from_ref(state);
         let key = bearer(&parts.headers).filter(|token| keys.ring().recognises(token));
         let Some(key) = key else {
-            let CurrentSession(proven) = CurrentSession::from_request_parts(parts, state).await?;
-            let Proven { account, workspace_id, .. } = proven;
-            return Ok(Self { account, workspace_id, by: AuthMethod::Session });
+            let (Proven { account, workspace_id, .. }, workspace) =
+                prove(parts, &Arc::<Sessions>::from_ref(state)).await?;
+            return Ok(Self { account, workspace_id, workspace, by: AuthMethod::Session });
         };
         // Mistyped, unknown, revoked and expired are one answer.
         let invalid = || ApiError::new(ErrorCode::AccessTokenInvalid).with_challenge();
@@ -204,7 +212,8 @@ where
             let (user, key) = (holder.account.id.to_string(), holder.key_id.to_string());
             policies.charge(Who { user: Some(&user), api_key: Some(&key), ..Who::default() }, false).await?;
         }
-        Ok(Self { account: holder.account, workspace_id: Some(holder.workspace_id), by: AuthMethod::ApiKey })
+        let (account, workspace_id) = (holder.account, Some(holder.workspace_id));
+        Ok(Self { account, workspace_id, workspace: None, by: AuthMethod::ApiKey })
     }
 }
 

@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::refresh::Grace;
 use crate::{
-    account::Account,
+    account::{Account, Workspace},
     secret::Hashed,
     store::{Database, Fault, FromRow, Timestamp, Tx, query},
 };
@@ -56,25 +56,69 @@ pub(super) struct Alive {
     pub opened_after: Timestamp,
 }
 
-/// The owner of a session, and when the session was last seen.
+/// The owner of a session, when the session was last seen, and the workspace it works in.
 #[derive(Debug, FromRow)]
 pub(super) struct Owner {
     #[sqlx(flatten)]
     pub account: Account,
     pub last_seen_at: Timestamp,
+    #[sqlx(flatten)]
+    work: Work,
 }
 
-/// The owner of a live session.
-pub(super) async fn find_owner(db: &Database, id: Uuid, user: Uuid, alive: Alive) -> Result<Option<Owner>, Fault> {
+/// Of a workspace, where there is one.
+#[derive(Debug, FromRow)]
+struct Work {
+    work_id: Option<Uuid>,
+    work_name: Option<String>,
+    work_slug: Option<String>,
+    work_role: Option<String>,
+    work_created_at: Option<Timestamp>,
+}
+
+impl Owner {
+    /// The account, and the workspace that the session works in.
+    pub(super) fn into_parts(self) -> (Account, Option<Workspace>) {
+        let Self { account, work, .. } = self;
+        let workspace = (|| {
+            let id = work.work_id?;
+            Some(Workspace {
+                id,
+                name: work.work_name?,
+                slug: work.work_slug?,
+                role: work.work_role?,
+                is_default: account.default_workspace_id == Some(id),
+                created_at: work.work_created_at?,
+            })
+        })();
+        (account, workspace)
+    }
+}
+
+/// The owner of a live session, with the workspace of the token, or else the owner's default, if the owner is a member.
+pub(super) async fn find_owner(
+    db: &Database,
+    id: Uuid,
+    user: Uuid,
+    workspace: Option<Uuid>,
+    alive: Alive,
+) -> Result<Option<Owner>, Fault> {
     query!(
         read db,
         optional<Owner>,
-        "SELECT u.*, s.last_seen_at FROM sessions s JOIN users u ON u.id = s.user_id
+        "SELECT u.*, s.last_seen_at, w.id AS work_id, w.name AS work_name, w.slug AS work_slug, m.role AS work_role,
+                w.created_at AS work_created_at
+         FROM sessions s
+         JOIN users u ON u.id = s.user_id
+         LEFT JOIN workspace_members m
+                ON m.user_id = u.id AND m.workspace_id = coalesce($5, u.default_workspace_id)
+         LEFT JOIN workspaces w ON w.id = m.workspace_id
          WHERE s.id = $1 AND s.user_id = $2 AND s.revoked_at IS NULL AND s.expires_at > $3 AND s.created_at > $4",
         id,
         user,
         alive.now,
-        alive.opened_after
+        alive.opened_after,
+        workspace
     )
 }
 

@@ -223,3 +223,67 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn headers_that_are_not_believed_are_counted_by_their_reason() {
+    let trusted = trusting(1);
+    let ask = |from: &str, values: &[&str]| {
+        trusted.infer(&peer(from), &lines(values), Prefixes::default());
+    };
+    let counts = || trusted.rejected().counts();
+    let told =
+        |untrusted, long, broken| vec![("untrusted_peer", untrusted), ("too_long", long), ("not_an_address", broken)];
+    ask(PROXY, &[]);
+    ask("203.0.113.50", &[]);
+    ask(PROXY, &["203.0.113.7"]);
+    assert_eq!(counts(), told(0, 0, 0));
+    ask("203.0.113.50", &["1.2.3.4"]);
+    assert_eq!(counts(), told(1, 0, 0));
+    ask(PROXY, &[&"1.2.3.4,".repeat(1100)]);
+    ask(PROXY, &[&"1.2.3.4,".repeat(1100)]);
+    assert_eq!(counts(), told(1, 2, 0));
+    for _ in 0..3 {
+        ask(PROXY, &["not-an-ip"]);
+    }
+    assert_eq!(counts(), told(1, 2, 3));
+}
+
+#[test]
+fn the_longest_header_that_is_read_has_eight_kibibytes_over_all_its_lines() {
+    let entry = "203.0.113.7";
+    let line = |length: usize| format!("{},{entry}", "x".repeat(length - entry.len() - 1));
+    assert_eq!(network(1, PROXY, &[&line(8192)]), entry);
+    assert_eq!(network(1, PROXY, &[&line(8193)]), PROXY);
+    // The comma between two lines counts.
+    let (first, second) = ("x".repeat(4096), line(4095));
+    assert_eq!(network(1, PROXY, &[&first, &second]), entry);
+    assert_eq!(network(1, PROXY, &[&first, &line(4096)]), PROXY);
+}
+
+#[test]
+fn whoever_trusts_the_same_is_equal_whatever_it_has_seen() {
+    let (one, other) = (trusting(1), trusting(1));
+    one.infer(&peer("203.0.113.50"), &lines(&["1.2.3.4"]), Prefixes::default());
+    assert_eq!(one, other);
+    assert_eq!(TrustedProxies::default_with(1), one);
+    assert_ne!(trusting(2), one);
+    assert_ne!(TrustedProxies::default_with(3), TrustedProxies::default());
+    assert_ne!(TrustedProxies::parse("10.0.0.0/8", 1).unwrap(), one);
+    assert_ne!(TrustedProxies::parse(&format!("{DEFAULT_PROXIES},unix"), 1).unwrap(), one);
+}
+
+#[test]
+fn an_address_and_its_network_are_told_apart_by_the_prefixes() {
+    let of = |text: &str, ipv4, ipv6| ClientIp::from_address(text.parse().unwrap(), Prefixes { ipv4, ipv6 });
+    let told = |client: &ClientIp| (client.address().to_owned(), client.network().to_owned(), client.to_string());
+    let both = |address: &str, network: &str| (address.to_owned(), network.to_owned(), address.to_owned());
+    assert_eq!(told(&of("203.0.113.7", 32, 64)), both("203.0.113.7", "203.0.113.7"));
+    assert_eq!(told(&of("203.0.113.7", 24, 128)), both("203.0.113.7", "203.0.113.0/24"));
+    assert_eq!(told(&of("2001:db8::7", 24, 128)), both("2001:db8::7", "2001:db8::7"));
+    assert_eq!(told(&of("2001:db8:0:1::7", 32, 48)), both("2001:db8:0:1::7", "2001:db8::/48"));
+    assert_eq!(told(&of("64:ff9b::cb00:7107", 32, 128)), both("64:ff9b::cb00:7107", "203.0.113.7"));
+    assert_eq!(told(&ClientIp::local()), both("local", "local"));
+    assert_eq!(told(&ClientIp::unknown()), both("unknown", "unknown"));
+    assert_eq!(of("203.0.113.7", 24, 64).ip(), Some("203.0.113.7".parse().unwrap()));
+    assert_eq!((ClientIp::local().ip(), ClientIp::unknown().ip()), (None, None));
+}

@@ -22,4 +22,5 @@ mod turns;
 mod tutorial;
 mod twin;
 mod window;
+mod words;
 pub(crate) mod world;

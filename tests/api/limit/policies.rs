@@ -333,3 +333,29 @@ async fn digested_keys_name_nobody_and_count_the_same() {
     assert!(key.starts_with("rate_limit:auth_email:") && !key.contains("b.ch") && !key.contains("magic"), "{key}");
     assert_ne!(key, limiter.stored_key(&Charge::auth_email(MailScope::Leave, "a@b.ch")).unwrap());
 }
+
+#[test]
+fn a_profile_has_a_name_and_gives_log_its_share_of_the_memory() {
+    assert_eq!(Profile::parse("reference"), Ok(Profile::Reference));
+    assert_eq!(Profile::parse("strict"), Ok(Profile::Strict));
+    assert_eq!(Profile::parse("Strict"), Err(String::from("must be reference or strict")));
+    assert_eq!((Profile::Reference.journal_percent(), Profile::Strict.journal_percent()), (12, 50));
+}
+
+#[test]
+fn policies_are_found_by_bucket_route_and_name() {
+    let text = "[[policy]]\nname = \"a\"\nroutes = [\"GET /api/a\"]\nquota = 2\nwindow = \"1s\"\n";
+    let with = load(text).unwrap();
+    let without = load("").unwrap();
+    assert_eq!((with.has_routes(), without.has_routes()), (true, false));
+    assert_eq!(with.routes().collect::<Vec<_>>(), ["GET /api/a"]);
+    assert_eq!(without.routes().count(), 0);
+    assert_eq!(with.on_route("GET /api/a").len(), 1);
+    assert!(with.on_route("GET /api/b").is_empty());
+    assert_eq!(with.named("a").map(|policy| policy.rule.quota), Some(2));
+    assert!(with.named("b").is_none());
+    assert_eq!(with.all().count(), Bucket::ALL.len() + 1);
+    for bucket in Bucket::ALL {
+        assert_eq!(without.of(*bucket).map(|policy| policy.bucket), Some(*bucket));
+    }
+}

@@ -1,9 +1,7 @@
 //! The fair queue: one client's crowd waits for its own turn and passes nobody else's.
 
-use futures_util::{FutureExt, future::join_all};
+use futures_util::FutureExt;
 use labs_auth::limit::{Turn, Turns};
-
-use crate::world::{PASSWORD, Verbs, World, somewhere};
 
 fn now(turns: &Turns, client: &str) -> Option<Turn> {
     turns.wait(client).now_or_never().flatten()
@@ -72,15 +70,28 @@ async fn nobody_in_particular_is_bounded_by_the_slots_alone() {
     drop(all);
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn thirty_parallel_logins_of_one_office_are_thirty_times_200() {
-    let world = World::on_memory().await;
-    let (email, office) = (world.member().await, somewhere());
-    let logins = (0..30).map(|_| {
-        let (world, email) = (world.clone(), email.clone());
-        tokio::spawn(async move { world.anonymous_at(office).login(&email, PASSWORD).await })
-    });
-    for reply in join_all(logins).await {
-        reply.unwrap().is(200);
+#[tokio::test]
+async fn waiting_counts_those_who_wait_and_nobody_else() {
+    let turns = Turns::new(1, 1, 100);
+    assert_eq!(turns.waiting(), 0);
+    let held = now(&turns, "a").unwrap();
+    let mut patient = Box::pin(turns.wait("b"));
+    assert!(patient.as_mut().now_or_never().is_none());
+    assert_eq!(turns.waiting(), 1);
+    // Whoever gave up is still in the queue, and counts no more.
+    assert!(now(&turns, "c").is_none());
+    assert_eq!(turns.waiting(), 1);
+    drop(held);
+    assert!(patient.await.is_some());
+    assert_eq!(turns.waiting(), 0);
+}
+
+#[tokio::test]
+async fn a_client_without_a_running_turn_is_forgotten() {
+    let turns = Turns::new(2, 1, 100);
+    for _ in 0..3 {
+        let held = now(&turns, "a").unwrap();
+        assert!(now(&turns, "a").is_none(), "two of one client ran");
+        drop(held);
     }
 }

@@ -1,8 +1,9 @@
 //! `POST /api/auth/login`.
 
+use futures_util::future::join_all;
 use serde_json::json;
 
-use crate::world::{PASSWORD, Verbs, World};
+use crate::world::{PASSWORD, Verbs, World, somewhere};
 
 const LOGIN: &str = "/api/auth/login";
 
@@ -125,4 +126,17 @@ async fn development_alone_sends_the_cookie_in_clear() {
     let cookies = reply.cookies();
     assert_eq!(cookies.len(), 2);
     assert!(cookies.iter().all(|cookie| cookie.contains("; HttpOnly; SameSite=Lax;")), "{cookies:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn thirty_parallel_logins_of_one_office_are_thirty_times_200() {
+    let world = World::on_memory().await;
+    let (email, office) = (world.member().await, somewhere());
+    let logins = (0..30).map(|_| {
+        let (world, email) = (world.clone(), email.clone());
+        tokio::spawn(async move { world.anonymous_at(office).login(&email, PASSWORD).await })
+    });
+    for reply in join_all(logins).await {
+        reply.unwrap().is(200);
+    }
 }
