@@ -359,3 +359,32 @@ fn policies_are_found_by_bucket_route_and_name() {
         assert_eq!(without.of(*bucket).map(|policy| policy.bucket), Some(*bucket));
     }
 }
+
+#[test]
+fn rules_are_possible_up_to_their_bounds_and_no_further() {
+    const DAY: u64 = 24 * 3600 * 1_000_000;
+    const LOG_WINDOW: u64 = 4_294_967_000;
+    let fault = |algorithm, quota, window| Rule::new(algorithm, quota, window).fault().map(|(field, _)| field);
+    for algorithm in [Algorithm::Fixed, Algorithm::Sliding, Algorithm::Gcra, Algorithm::Bucket] {
+        assert_eq!(fault(algorithm, 1, 400 * DAY), None);
+        assert_eq!(fault(algorithm, 1, 400 * DAY + 1000), Some("window"));
+    }
+    for algorithm in Algorithm::ALL {
+        assert_eq!(fault(algorithm, 1, 1000), None);
+        assert_eq!(fault(algorithm, 1, 0), Some("window"));
+        assert_eq!(fault(algorithm, 1, 999), Some("window"));
+        assert_eq!(fault(algorithm, 1, 1001), Some("window"));
+        assert_eq!(fault(algorithm, 0, 1000), Some("quota"));
+        assert_eq!(Rule { burst: 0, ..Rule::new(algorithm, 1, 1000) }.fault().map(|(field, _)| field), Some("burst"));
+    }
+    assert_eq!((fault(Algorithm::Log, 1000, LOG_WINDOW), fault(Algorithm::Log, 1001, 1000)), (None, Some("quota")));
+    assert_eq!(fault(Algorithm::Log, 1, LOG_WINDOW + 1000), Some("window"));
+    // What a double holds exactly: 2^53 is 9,007,199,254,740,992.
+    for algorithm in [Algorithm::Sliding, Algorithm::SlidingEpoch, Algorithm::Gcra, Algorithm::Bucket] {
+        assert_eq!(fault(algorithm, 9_007_199, 1_000_000_000), None);
+        assert_eq!(fault(algorithm, 9_007_200, 1_000_000_000), Some("quota"));
+        let burst = |burst| Rule { burst, ..Rule::new(algorithm, 1, 1_000_000_000) }.fault().map(|(field, _)| field);
+        assert_eq!((burst(9_007_199), burst(9_007_200)), (None, Some("quota")));
+    }
+    assert_eq!(fault(Algorithm::Fixed, u32::MAX, 400 * DAY), None);
+}

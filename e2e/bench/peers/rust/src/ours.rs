@@ -130,7 +130,8 @@ where
             let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
             let peer = peer.map_or(Peer::None, |info| Peer::Address(info.0.ip()));
             let client = parts.proxies.infer(&peer, request.headers(), Prefixes::default());
-            let attempt = Attempt::new(Uuid::new_v4());
+            // Who mints the ids of requests is not the limiter's matter.
+            let attempt = Attempt::new(Uuid::nil());
             let charges = parts.charges(&request, &client);
             let verdict = parts.limiter.decide(&charges, &client, "/", &attempt).await;
             let refused = matches!(verdict, Verdict::Refused(_));
