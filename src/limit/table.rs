@@ -11,6 +11,8 @@ use std::{
     },
 };
 
+use zerocopy::FromZeros;
+
 use super::algorithm::State;
 
 /// Slots in which one key may stand.
@@ -35,6 +37,10 @@ const SECONDS: u64 = (1 << SECOND_BITS) - 1;
 
 /// Where they say how much of the budget is used.
 const SHARE: u64 = 0xff << (2 * SECOND_BITS);
+
+/// Where a slot lies: all of them in one allocation, which the system fills in page by page as clients come. Many small
+/// ones would each be rounded up. A slot is read and written under its shard's lock alone, so that nothing is ordered here.
+type Place = [AtomicU64; 4];
 
 /// One client of one bucket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -61,9 +67,10 @@ pub(super) struct Entry {
 pub(super) struct Table {
     /// Seeded by chance, so that nobody can choose keys that meet in one set.
     hasher: RandomState,
-    /// Each is empty until its first entry: a table that nobody uses costs next to nothing.
-    shards: Box<[Mutex<Box<[Slot]>>]>,
+    places: Box<[Place]>,
     sets: usize,
+    /// Each for every so many-th set.
+    shards: Box<[Mutex<()>]>,
     evicted: AtomicU64,
 }
 
@@ -71,11 +78,14 @@ impl Table {
     /// A table of so many slots, one set at least.
     pub(super) fn new(slots: usize) -> Self {
         let sets = (slots / WAYS).max(1);
-        let shards = SHARDS.min(sets);
+        let (count, shards) = (sets * WAYS, SHARDS.min(sets));
+        let untouched = <[Place]>::new_box_zeroed_with_elems(count);
         Self {
             hasher: RandomState::new(),
-            shards: (0..shards).map(|_| Mutex::default()).collect(),
+            // Where there is no memory, the second attempt ends the process as every other would.
+            places: untouched.unwrap_or_else(|_| (0..count).map(|_| Place::default()).collect()),
             sets,
+            shards: (0..shards).map(|_| Mutex::default()).collect(),
             evicted: AtomicU64::new(0),
         }
     }
@@ -89,14 +99,13 @@ impl Table {
         change: impl FnOnce(Option<Entry>) -> (Option<Entry>, R),
     ) -> R {
         let (fingerprint, set) = self.place(key);
-        let mut shard = self.opened(set % self.shards.len());
-        let first = set / self.shards.len() * WAYS;
-        let ways = &mut shard[first..first + WAYS];
-        let found = ways.iter().position(|slot| slot.fingerprint == fingerprint);
-        let (next, answer) = change(found.map(|index| ways[index].entry()));
+        let _alone = self.lock(set);
+        let ways = self.ways(set);
+        let found = ways.iter().position(|[known, ..]| known.load(Relaxed) == fingerprint);
+        let (next, answer) = change(found.map(|index| Slot::at(&ways[index]).entry()));
         if let Some(next) = next {
             let index = found.unwrap_or_else(|| self.make_room(ways, seconds()));
-            ways[index] = Slot::of(fingerprint, next);
+            Slot::of(fingerprint, next).put(&ways[index]);
         }
         answer
     }
@@ -107,22 +116,20 @@ impl Table {
         (hash.max(1), usize::try_from(hash % (self.sets as u64)).unwrap_or(0))
     }
 
-    /// A shard under its lock, with its slots.
-    fn opened(&self, index: usize) -> MutexGuard<'_, Box<[Slot]>> {
-        let mut shard = lock(&self.shards[index]);
-        if shard.is_empty() {
-            let shards = self.shards.len();
-            let sets = self.sets / shards + usize::from(index < self.sets % shards);
-            *shard = vec![Slot::default(); sets * WAYS].into();
-        }
-        shard
+    /// The lock of a set. A panic under it leaves a whole slot or none, and no slot depends on another.
+    fn lock(&self, set: usize) -> MutexGuard<'_, ()> {
+        self.shards[set % self.shards.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ways(&self, set: usize) -> &[Place] {
+        &self.places[set * WAYS..(set + 1) * WAYS]
     }
 
     /// An empty slot, an ended one, or the one nearest to fresh: lowest share used, then soonest ended.
-    fn make_room(&self, ways: &[Slot], seconds: u32) -> usize {
+    fn make_room(&self, ways: &[Place], seconds: u32) -> usize {
         // Share and end of each, in the order in which they make way.
         let (mut victim, mut nearest) = (0, u64::MAX);
-        for (index, slot) in ways.iter().enumerate() {
+        for (index, slot) in ways.iter().map(Slot::at).enumerate() {
             let ends = slot.notes & SECONDS;
             if slot.fingerprint == 0 || ends <= u64::from(seconds) {
                 return index;
@@ -139,30 +146,36 @@ impl Table {
     /// Empties the slot of a key.
     pub(super) fn forget(&self, key: &str) {
         let (fingerprint, set) = self.place(key);
-        let mut shard = self.opened(set % self.shards.len());
-        let first = set / self.shards.len() * WAYS;
-        for slot in shard[first..first + WAYS].iter_mut().filter(|slot| slot.fingerprint == fingerprint) {
-            *slot = Slot::default();
+        let _alone = self.lock(set);
+        for place in self.ways(set).iter().filter(|place| Slot::at(place).fingerprint == fingerprint) {
+            Slot::default().put(place);
         }
     }
 
     /// Empties what has ended, one shard at a time; requests go on in all the others.
     pub(super) async fn sweep(&self, seconds: impl Fn() -> u32) {
-        for some in self.shards.chunks(SWEPT_AT_ONCE) {
-            for shard in some {
-                let mut shard = lock(shard);
-                let now = seconds();
-                for slot in shard.iter_mut().filter(|slot| slot.fingerprint != 0 && slot.entry().ends <= now) {
-                    *slot = Slot::default();
-                }
+        for shard in 0..self.shards.len() {
+            self.sweep_shard(shard, &seconds);
+            if shard % SWEPT_AT_ONCE == 0 {
+                tokio::task::yield_now().await;
             }
-            tokio::task::yield_now().await;
+        }
+    }
+
+    fn sweep_shard(&self, shard: usize, seconds: impl Fn() -> u32) {
+        let _alone = self.lock(shard);
+        let now = seconds();
+        for set in (shard..self.sets).step_by(self.shards.len()) {
+            let ended = |slot: Slot| slot.fingerprint != 0 && slot.entry().ends <= now;
+            for place in self.ways(set).iter().filter(|place| ended(Slot::at(place))) {
+                Slot::default().put(place);
+            }
         }
     }
 
     /// How many slots are taken, by ended entries too until they are swept.
     pub(super) fn len(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).iter().filter(|slot| slot.fingerprint != 0).count()).sum()
+        self.places.iter().filter(|place| Slot::at(place).fingerprint != 0).count()
     }
 
     /// How many entries that still said something had to make room.
@@ -182,6 +195,17 @@ pub(super) fn seconds_down(micros: u64) -> u32 {
 }
 
 impl Slot {
+    fn at([fingerprint, at, counted, notes]: &Place) -> Self {
+        let read = |part: &AtomicU64| part.load(Relaxed);
+        Self { fingerprint: read(fingerprint), at: read(at), counted: read(counted), notes: read(notes) }
+    }
+
+    fn put(self, place: &Place) {
+        for (part, value) in place.iter().zip([self.fingerprint, self.at, self.counted, self.notes]) {
+            part.store(value, Relaxed);
+        }
+    }
+
     fn of(fingerprint: u64, entry: Entry) -> Self {
         let notes = u64::from(entry.share) << (2 * SECOND_BITS)
             | u64::from(entry.told_until) << SECOND_BITS
@@ -204,9 +228,4 @@ impl fmt::Debug for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Table(…)")
     }
-}
-
-/// A panic under the lock leaves a whole entry or none: nothing in a shard depends on another entry.
-fn lock(shard: &Mutex<Box<[Slot]>>) -> MutexGuard<'_, Box<[Slot]>> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }

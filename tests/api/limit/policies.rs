@@ -6,7 +6,7 @@ use labs_auth::{
     clock::Clock,
     limit::{
         Attempt, Bucket, Charge, Hit, Limiter, MailScope, Quotas, RedisAddress, Setup, Verdict, Who,
-        algorithm::Algorithm,
+        algorithm::{Algorithm, Rule},
         headers,
         policy::{Hooks, Mode, OnLimit, Over, Policies, PolicySource, Profile},
     },
