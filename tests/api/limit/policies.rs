@@ -388,3 +388,49 @@ fn rules_are_possible_up_to_their_bounds_and_no_further() {
     }
     assert_eq!(fault(Algorithm::Fixed, u32::MAX, 400 * DAY), None);
 }
+
+#[tokio::test]
+async fn a_hit_may_cost_more_or_less_than_its_policy_says() {
+    let text = "[[policy]]\nname = \"files\"\nquota = 10\nwindow = \"60s\"\ncost = 3\nalgorithm = \"fixed\"\n";
+    let limiter = limiter(text, Hand::default().clock());
+    let ask = async |cost| limiter.hit("files", "anna", cost, &Attempt::new(Uuid::nil())).await;
+    let over = Hit::Over(Duration::from_secs(60));
+    for (cost, met) in [
+        (Some(4), Hit::Admitted),
+        (None, Hit::Admitted),
+        (Some(4), over),
+        (Some(3), Hit::Admitted),
+        // Nothing costs nothing.
+        (Some(0), over),
+        (Some(1), over),
+    ] {
+        assert_eq!(ask(cost).await, met, "for {cost:?}");
+    }
+    assert_eq!((over.close_code(), Hit::Admitted.close_code()), (Some(1008), None));
+    assert_eq!(Hit::Unavailable(Duration::ZERO).close_code(), Some(1013));
+}
+
+#[tokio::test]
+async fn a_name_is_one_budget_on_every_route_and_at_every_reading_and_another_name_is_another() {
+    let entry = |name, route| {
+        format!(
+            "[[policy]]\nname = \"{name}\"\nroutes = [\"{route}\"]\nquota = 3\nwindow = \"60s\"\nalgorithm = \"fixed\"\n"
+        )
+    };
+    let text = [entry("one", "GET /a"), entry("two", "GET /a"), entry("one", "GET /b")].concat();
+    let bucket = |policies: &Policies, route: &str, place: usize| policies.on_route(route)[place].bucket;
+    let policies = load(&text).unwrap();
+    let (one, two) = (bucket(&policies, "GET /a", 0), bucket(&policies, "GET /a", 1));
+    assert_ne!(one, two);
+    assert_eq!(bucket(&policies, "GET /b", 0), one);
+    let again = load(&text).unwrap();
+    assert_eq!((bucket(&again, "GET /a", 0), bucket(&again, "GET /a", 1)), (one, two));
+    // Whoever meets both is told of both.
+    let (limiter, client) = (limiter(&text, Hand::default().clock()), host(1));
+    let charges = limiter.charges_of_route("GET /a", &client, Who::default(), true);
+    let attempt = Attempt::new(Uuid::nil());
+    assert_eq!(limiter.decide(&charges, &client, "/a", &attempt).await, Verdict::Admitted);
+    let mut told = http::HeaderMap::new();
+    headers::write(&attempt, Hand::default().clock().now(), false, &mut told);
+    assert_eq!(told["ratelimit-policy"], "\"one\";q=3;w=60, \"two\";q=3;w=60");
+}

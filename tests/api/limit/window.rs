@@ -1,6 +1,6 @@
 //! The fixed window as a pure function, against a model that remembers every hit.
 
-use labs_auth::limit::algorithm::{Algorithm, Fixed, Outcome, Rule, fixed};
+use labs_auth::limit::algorithm::{Algorithm, Fixed, Gcra, Outcome, Rule, fixed, gcra};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
 const WINDOW: u64 = 60_000_000;
@@ -69,5 +69,23 @@ proptest! {
             }
             state = Some(after);
         }
+    }
+}
+
+#[test]
+fn a_refusal_in_the_very_microsecond_in_which_a_window_began_changes_nothing() {
+    let (now, rule) = (1_000_000, Rule::new(Algorithm::Fixed, 1, 60_000_000));
+    let (opened, _) = fixed(None, now, rule, 1);
+    let (next, outcome) = fixed(opened, now, rule, 1);
+    assert_eq!((next, outcome.admitted, outcome.rest), (None, false, 60_000_000));
+}
+
+#[test]
+fn ticks_that_no_rule_leaves_behind_count_for_less_than_a_microsecond() {
+    // Left by a rule with a higher rate: at most one tick less than a microsecond of this one is taken over.
+    for (quota, fresh) in [(1, 60_000_000), (3, 20_000_001)] {
+        let rule = Rule { burst: 2, ..Rule::new(Algorithm::Gcra, quota, 60_000_000) };
+        let (_, outcome) = gcra(Some(Gcra { tat: 1_000_000, ticks: 1000 }), 1_000_000, rule, 1);
+        assert_eq!((outcome.admitted, outcome.fresh), (true, fresh), "at {quota}");
     }
 }

@@ -122,7 +122,7 @@ async fn the_numbers_of_a_limiter_say_what_it_did() {
     }
     assert_eq!(limiter.stored_key(&Charge::ip(&client)), Some(format!("rate_limit:ip:{}", client.network())));
     assert_eq!(limiter.stored_key(&Charge::account("anna@example.com")), None, "its policy is off");
-    let attempt = Attempt::new(Uuid::nil());
-    assert_eq!(attempt.request_id(), Uuid::nil());
+    let attempt = Attempt::new(Uuid::max());
+    assert_eq!(attempt.request_id(), Uuid::max());
     assert_eq!(limiter.hit("nothing of this name", "anna", None, &attempt).await, Hit::Admitted);
 }
