@@ -63,12 +63,12 @@ pub(super) struct Owner {
     pub account: Account,
     pub last_seen_at: Timestamp,
     #[sqlx(flatten)]
-    work: Work,
+    work: Joined,
 }
 
 /// Of a workspace, where there is one.
 #[derive(Debug, FromRow)]
-struct Work {
+struct Joined {
     work_id: Option<Uuid>,
     work_name: Option<String>,
     work_slug: Option<String>,

@@ -6,9 +6,14 @@ mod cost;
 mod stored;
 mod verify;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 pub use self::stored::{Stored, Unusable};
+use self::verify::Memory;
 use crate::{
     account::{
         CurrentPassword,
@@ -35,11 +40,42 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 #[derive(Clone, Debug)]
 pub struct Hashing {
     turns: Turns,
+    memories: Arc<Memories>,
     /// The network on whose behalf it hashes, when one is known.
     client: Option<Arc<str>>,
     entropy: Entropy,
     /// What a password is compared with when there is nothing better: equal cost, never equal.
     decoy: Arc<str>,
+}
+
+/// The memory of hashes that have ended, for those that wait: to have 19 MiB from the system anew costs a fifth of a hash.
+/// There are never more than slots; when nobody waits, all of it goes back.
+#[derive(Default)]
+struct Memories(Mutex<Vec<Memory>>);
+
+impl Memories {
+    fn take(&self) -> Memory {
+        self.kept().pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, memory: Memory, somebody_waits: bool) {
+        let mut kept = self.kept();
+        if !somebody_waits {
+            kept.clear();
+        } else if memory.is_usual() {
+            kept.push(memory);
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Vec<Memory>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Memories {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Memories({})", self.kept().len())
+    }
 }
 
 /// Whether a password fitted, and whether its hash should be renewed.
@@ -90,7 +126,8 @@ impl Hashing {
         // A tag of chance: nobody knows a password that makes it, and nothing has to be hashed for it.
         let decoy = verify::recipe_of_today(&entropy.bytes(), &entropy.bytes());
         Stored::parse(&decoy).map_err(|unusable| unusable.to_string())?;
-        Ok(Self { turns: Turns::new(slots, OF_ONE_CLIENT, QUEUE), client: None, entropy, decoy: decoy.into() })
+        let turns = Turns::new(slots, OF_ONE_CLIENT, QUEUE);
+        Ok(Self { turns, memories: Arc::default(), client: None, entropy, decoy: decoy.into() })
     }
 
     /// The same slots, taken on behalf of this client.
@@ -106,7 +143,7 @@ impl Hashing {
     pub async fn hash(&self, password: &str) -> Result<String, ApiError> {
         let salt: [u8; verify::SALT] = self.entropy.bytes();
         let password = password.to_owned();
-        self.in_turn(move || verify::hash(password.as_bytes(), &salt)).await?.map_err(ApiError::internal)
+        self.in_turn(move |memory| verify::hash(password.as_bytes(), &salt, memory)).await?.map_err(ApiError::internal)
     }
 
     /// Compares a password with a stored hash, or does the same work for nothing when there is none.
@@ -134,11 +171,11 @@ impl Hashing {
         let against: Arc<str> = stored.or(neighbour).map_or_else(|| Arc::clone(&self.decoy), Arc::from);
         let decoy = Arc::clone(&self.decoy);
         let check = self
-            .in_turn(move || {
-                check(&normal, &as_sent, &against).or_else(|cause| {
+            .in_turn(move |memory| {
+                check(&normal, &as_sent, &against, memory).or_else(|cause| {
                     // Nobody signs in by it, and the answer takes its time: a 500 would tell that the address is known.
                     tracing::error!(cause, "A stored password hash cannot be used");
-                    check(&normal, &as_sent, &decoy).map(|_| Check::Wrong)
+                    check(&normal, &as_sent, &decoy, memory).map(|_| Check::Wrong)
                 })
             })
             .await?
@@ -146,7 +183,10 @@ impl Hashing {
         Ok(if known { check } else { Check::Wrong })
     }
 
-    async fn in_turn<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> Result<T, ApiError> {
+    async fn in_turn<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Memory) -> T + Send + 'static,
+    ) -> Result<T, ApiError> {
         let busy = |cause: &str| {
             ApiError::new(ErrorCode::Unavailable).because(cause).retry_after(RetryAfter::from_wait(BUSY_WAIT))
         };
@@ -155,9 +195,13 @@ impl Hashing {
             .await
             .map_err(|_| busy("no hashing slot became free in time"))?
             .ok_or_else(|| busy("the hashing queue is full"))?;
+        let (turns, memories) = (self.turns.clone(), Arc::clone(&self.memories));
         let run = move || {
             let _turn = turn;
-            work()
+            let mut memory = memories.take();
+            let done = work(&mut memory);
+            memories.give_back(memory, turns.waiting() > 0);
+            done
         };
         tokio::task::spawn_blocking(run).await.map_err(ApiError::internal)
     }
@@ -170,13 +214,13 @@ impl Proof for Hashing {
 }
 
 /// The NFC form first. What was sent counts only for a hash from elsewhere, where nobody may have normalised.
-fn check(normal: &str, as_sent: &str, stored: &str) -> Result<Check, String> {
+fn check(normal: &str, as_sent: &str, stored: &str, memory: &mut Memory) -> Result<Check, String> {
     let stored = Stored::parse(stored).map_err(|unusable| unusable.to_string())?;
     let outdated = !stored.is_current();
-    if stored.fits(normal.as_bytes())? {
+    if stored.fits(normal.as_bytes(), memory)? {
         return Ok(Check::Right { outdated: outdated && stored.saw_all_of(normal.as_bytes()) });
     }
-    if outdated && as_sent != normal && stored.fits(as_sent.as_bytes())? {
+    if outdated && as_sent != normal && stored.fits(as_sent.as_bytes(), memory)? {
         return Ok(Check::Right { outdated: stored.saw_all_of(as_sent.as_bytes()) });
     }
     Ok(Check::Wrong)

@@ -1,9 +1,6 @@
 //! The work itself, on whichever thread it is called: hash under today's recipe, compare under any known one.
 
-use argon2::{
-    Algorithm, Argon2, Params, Version,
-    password_hash::{PasswordHasher, phc::PasswordHash},
-};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use ring::{digest, pbkdf2};
 
@@ -25,12 +22,35 @@ pub(super) const SALT: usize = 16;
 /// How many bytes of a password bcrypt looks at.
 const BCRYPT_REACH: usize = 72;
 
+/// What Argon2 fills while it hashes. It may be used again: every block is written before it is read.
+#[derive(Default)]
+pub(super) struct Memory(Vec<Block>);
+
+impl Memory {
+    fn blocks(&mut self, count: usize) -> &mut [Block] {
+        if self.0.len() < count {
+            self.0.resize(count, Block::new());
+        }
+        &mut self.0[..count]
+    }
+
+    /// Whether it is worth keeping: a brought hash may have asked for much more than ours do.
+    pub(super) fn is_usual(&self) -> bool {
+        (1..=MEMORY_KIB as usize).contains(&self.0.len())
+    }
+
+    fn argon2(&mut self, argon2: &Argon2<'_>, password: &[u8], salt: &[u8], tag: &mut [u8]) -> Result<(), String> {
+        let blocks = self.blocks(argon2.params().block_count());
+        argon2.hash_password_into_with_memory(password, salt, tag, blocks).map_err(|error| error.to_string())
+    }
+}
+
 /// Today's hash of a password.
-pub(super) fn hash(password: &[u8], salt: &[u8; SALT]) -> Result<String, String> {
+pub(super) fn hash(password: &[u8], salt: &[u8; SALT], memory: &mut Memory) -> Result<String, String> {
     let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(|error| error.to_string())?;
-    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
-    let hash: PasswordHash = argon2.hash_password_with_salt(password, salt).map_err(|error| error.to_string())?;
-    Ok(hash.to_string())
+    let mut tag = [0; 32];
+    memory.argon2(&Argon2::new(Algorithm::Argon2id, Version::V0x13, params), password, salt, &mut tag)?;
+    Ok(recipe_of_today(salt, &tag))
 }
 
 /// A stored hash of today's recipe with this salt and this tag.
@@ -41,13 +61,11 @@ pub(super) fn recipe_of_today(salt: &[u8; SALT], tag: &[u8; 32]) -> String {
 
 impl Stored {
     /// Whether this password made the hash.
-    pub(super) fn fits(&self, password: &[u8]) -> Result<bool, String> {
+    pub(super) fn fits(&self, password: &[u8], memory: &mut Memory) -> Result<bool, String> {
         match &self.recipe {
             Recipe::Argon2 { algorithm, version, params, salt, tag } => {
                 let mut made = vec![0; tag.len()];
-                Argon2::new(*algorithm, *version, params.clone())
-                    .hash_password_into(password, salt, &mut made)
-                    .map_err(|error| error.to_string())?;
+                memory.argon2(&Argon2::new(*algorithm, *version, params.clone()), password, salt, &mut made)?;
                 Ok(secret::equal(&made, tag))
             }
             Recipe::Bcrypt { text, prehashed } => {

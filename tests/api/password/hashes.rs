@@ -174,3 +174,25 @@ async fn a_stored_hash_that_cannot_be_used_lets_nobody_in_and_breaks_nothing() {
     let (_, neighbour) = KNOWN[5];
     assert_eq!(hashing.check_beside(GREETING, None, Some(neighbour)).await.unwrap(), Check::Wrong);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hashes_that_use_each_others_memory_come_out_right() {
+    let hashing = Hashing::new(2, Entropy::system()).unwrap();
+    let own = hashing.hash(GREETING).await.unwrap();
+    let stored = KNOWN.into_iter().map(|(_, hash)| hash.to_owned()).chain([own]);
+    // Many at once, so that each finds what another one left behind.
+    let checks = stored.cycle().take(60).enumerate().map(|(number, hash)| {
+        let hashing = hashing.clone();
+        tokio::spawn(async move {
+            let right = number % 3 > 0;
+            let password = if right { GREETING } else { "another password" };
+            let check = hashing.check(password, Some(&hash)).await.unwrap();
+            assert_eq!(check != Check::Wrong, right, "{hash}");
+            hashing.hash(GREETING).await.unwrap()
+        })
+    });
+    for fresh in checks.collect::<Vec<_>>() {
+        let fresh = fresh.await.unwrap();
+        assert_eq!(hashing.check(GREETING, Some(&fresh)).await.unwrap(), Check::Right { outdated: false });
+    }
+}
