@@ -63,17 +63,22 @@ pub(super) struct Owner {
     pub account: Account,
     pub last_seen_at: Timestamp,
     #[sqlx(flatten)]
-    work: Joined,
+    work: Work,
 }
 
 /// Of a workspace, where there is one.
 #[derive(Debug, FromRow)]
-struct Joined {
-    work_id: Option<Uuid>,
-    work_name: Option<String>,
-    work_slug: Option<String>,
-    work_role: Option<String>,
-    work_created_at: Option<Timestamp>,
+struct Work {
+    #[sqlx(rename = "work_id")]
+    id: Option<Uuid>,
+    #[sqlx(rename = "work_name")]
+    name: Option<String>,
+    #[sqlx(rename = "work_slug")]
+    slug: Option<String>,
+    #[sqlx(rename = "work_role")]
+    role: Option<String>,
+    #[sqlx(rename = "work_created_at")]
+    created_at: Option<Timestamp>,
 }
 
 impl Owner {
@@ -81,14 +86,14 @@ impl Owner {
     pub(super) fn into_parts(self) -> (Account, Option<Workspace>) {
         let Self { account, work, .. } = self;
         let workspace = (|| {
-            let id = work.work_id?;
+            let id = work.id?;
             Some(Workspace {
                 id,
-                name: work.work_name?,
-                slug: work.work_slug?,
-                role: work.work_role?,
+                name: work.name?,
+                slug: work.slug?,
+                role: work.role?,
                 is_default: account.default_workspace_id == Some(id),
-                created_at: work.work_created_at?,
+                created_at: work.created_at?,
             })
         })();
         (account, workspace)
