@@ -394,7 +394,7 @@ async fn a_hit_may_cost_more_or_less_than_its_policy_says() {
     let text = "[[policy]]\nname = \"files\"\nquota = 10\nwindow = \"60s\"\ncost = 3\nalgorithm = \"fixed\"\n";
     let limiter = limiter(text, Hand::default().clock());
     let ask = async |cost| limiter.hit("files", "anna", cost, &Attempt::new(Uuid::nil())).await;
-    let over = Hit::Over(Duration::from_secs(60));
+    let over = Hit::Over(Duration::from_mins(1));
     for (cost, met) in [
         (Some(4), Hit::Admitted),
         (None, Hit::Admitted),
