@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tracing_subscriber::EnvFilter;
 
-/// Paper that can be read, and that takes nothing while its gate is shut.
+/// Paper that can be read.
 #[derive(Clone, Default)]
 struct Paper(Arc<Mutex<Vec<u8>>>);
 
