@@ -105,7 +105,7 @@ impl Timestamp {
         self.with_decimals(6)
     }
 
-    /// Every error body and every line of the log has such a text; the library's formatter takes ten times as long.
+    /// Every error body and every line of the log has such a text; so it is put together by hand.
     fn with_decimals(self, decimals: u8) -> String {
         let moment = self.to_date_time();
         let (year, month, day) = moment.to_calendar_date();

@@ -18,7 +18,7 @@ const ACQUIRE_DEADLINE: Duration = Duration::from_secs(3);
 /// An idle connection is given back to the server after this long.
 const IDLE: Duration = Duration::from_mins(5);
 
-/// A connection that was used so lately is handed out unasked: a ping before every statement doubles what one costs.
+/// A connection that was used so lately is handed out unasked: a ping is a round trip more for each statement.
 const TRUSTED: Duration = Duration::from_secs(1);
 
 /// The isolation that the statements of the house are written for: a claim by UPDATE waits for the row and then sees what

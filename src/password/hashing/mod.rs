@@ -48,7 +48,7 @@ pub struct Hashing {
     decoy: Arc<str>,
 }
 
-/// The memory of hashes that have ended, for those that wait: to have 19 MiB from the system anew costs a fifth of a hash.
+/// The memory of hashes that have ended, for those that wait: to have 19 MiB from the system anew costs a tenth of a hash.
 /// There are never more than slots; when nobody waits, all of it goes back.
 #[derive(Default)]
 struct Memories(Mutex<Vec<Memory>>);

@@ -422,6 +422,9 @@ async fn a_name_is_one_budget_on_every_route_and_at_every_reading_and_another_na
     let policies = load(&text).unwrap();
     let (one, two) = (bucket(&policies, "GET /a", 0), bucket(&policies, "GET /a", 1));
     assert_ne!(one, two);
+    // By its name it is the budget of its routes.
+    assert_eq!(policies.named("one").map(|policy| policy.bucket), Some(one));
+    assert_eq!(policies.named("two").map(|policy| policy.bucket), Some(two));
     assert_eq!(bucket(&policies, "GET /b", 0), one);
     let again = load(&text).unwrap();
     assert_eq!((bucket(&again, "GET /a", 0), bucket(&again, "GET /a", 1)), (one, two));
