@@ -195,4 +195,6 @@ async fn hashes_that_use_each_others_memory_come_out_right() {
         let fresh = fresh.await.unwrap();
         assert_eq!(hashing.check(GREETING, Some(&fresh)).await.unwrap(), Check::Right { outdated: false });
     }
+    // Nobody waits any more, and none of it is kept.
+    assert!(format!("{hashing:?}").contains("Memories(0)"), "{hashing:?}");
 }
