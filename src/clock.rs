@@ -43,7 +43,12 @@ impl Clock {
 
     /// The time since this clock's start; never runs backwards.
     pub fn monotonic(&self) -> Duration {
-        Duration::from_micros(self.0.monotonic_micros())
+        Duration::from_micros(self.monotonic_micros())
+    }
+
+    /// The same in whole microseconds, in which the limiter counts.
+    pub fn monotonic_micros(&self) -> u64 {
+        self.0.monotonic_micros()
     }
 }
 

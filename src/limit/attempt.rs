@@ -8,7 +8,7 @@ use std::{
 
 use uuid::Uuid;
 
-use super::{Bucket, memory::Reading, policy::Policy};
+use super::{Bucket, algorithm::Rule, memory::Reading, policy::Policy};
 
 /// The longest that one request waits for Redis, all its decisions together.
 pub(super) const ALLOWANCE: Duration = Duration::from_millis(50);
@@ -34,10 +34,19 @@ struct State {
 #[derive(Clone, Debug)]
 pub(super) struct Applied {
     pub(super) bucket: Bucket,
-    pub(super) policy: Arc<Policy>,
+    pub(super) rule: Rule,
+    /// Of a named budget. The others' names are written down in the program, and shared by no counter.
+    named: Option<Arc<str>>,
     pub(super) remaining: u32,
     pub(super) rest: Duration,
     pub(super) refused: bool,
+}
+
+impl Applied {
+    /// Its name in the header fields.
+    pub(super) fn name(&self) -> &str {
+        self.named.as_deref().unwrap_or(self.bucket.name())
+    }
 }
 
 impl Attempt {
@@ -69,10 +78,11 @@ impl Attempt {
     }
 
     /// Notes how a bucket stands. A bucket that is asked twice counts once, with its newest numbers.
-    pub(super) fn record(&self, policy: &Arc<Policy>, reading: &Reading, refused: bool) {
+    pub(super) fn record(&self, policy: &Policy, reading: &Reading, refused: bool) {
         let bucket = policy.bucket;
-        let applied =
-            Applied { bucket, policy: Arc::clone(policy), remaining: reading.remaining, rest: reading.rest, refused };
+        let named = matches!(bucket, Bucket::Named(_)).then(|| Arc::clone(&policy.name));
+        let (remaining, rest) = (reading.remaining, reading.rest);
+        let applied = Applied { bucket, rule: policy.rule, named, remaining, rest, refused };
         let mut state = self.state();
         match state.tally.iter_mut().find(|earlier| earlier.bucket == bucket) {
             Some(earlier) => *earlier = applied,

@@ -53,7 +53,7 @@ impl ClientIp {
     /// A client with an address. An IPv4 address in IPv6 clothes (`::ffff:0:0/96`) is the IPv4 address.
     pub fn from_address(address: IpAddr, prefixes: Prefixes) -> Self {
         let address = address.to_canonical();
-        let text: Arc<str> = render(address).into();
+        let text = render(address);
         let counted = counted(address);
         let network = match counted {
             _ if counted == address && prefixes.keep_all_of(address) => Arc::clone(&text),
@@ -123,17 +123,19 @@ fn counted(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Every request's address is written once, and most are of four octets: these are put together by hand.
-fn render(address: IpAddr) -> String {
-    let IpAddr::V4(v4) = address else { return address.to_string() };
-    let mut text = String::with_capacity("255.255.255.255".len());
+/// Every request's address is written once, and most are of four octets: these are put together by hand, beside the heap.
+fn render(address: IpAddr) -> Arc<str> {
+    let IpAddr::V4(v4) = address else { return address.to_string().into() };
+    let mut text = [b'.'; "255.255.255.255".len()];
+    let mut end = 0;
     for octet in v4.octets() {
-        if !text.is_empty() {
-            text.push('.');
-        }
-        text.push_str(itoa::Buffer::new().format(octet));
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(octet).as_bytes();
+        text[end..end + digits.len()].copy_from_slice(digits);
+        end += digits.len() + 1;
     }
-    text
+    // Digits and dots are text.
+    str::from_utf8(&text[..end - 1]).unwrap_or_default().into()
 }
 
 fn render_v4(address: Ipv4Addr, prefix: u8) -> String {

@@ -2,13 +2,17 @@
 
 use std::{
     borrow::Cow,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
 };
 
+use futures_util::FutureExt;
+
 use super::{
     Attempt, Backend, Charge, ClientIp, Limiter, Refusal, Verdict,
     memory::{Reading, Seen},
+    metrics::{Ended, Store},
     policy::{Fail, Mode, Over, Policies, Policy},
     redis::Hit,
     report,
@@ -17,13 +21,13 @@ use super::{
 /// One question of a decision.
 pub(super) struct Ask<'a> {
     charge: &'a Charge,
-    pub(super) policy: Arc<Policy>,
+    pub(super) policy: &'a Arc<Policy>,
     pub(super) key: Cow<'a, str>,
 }
 
 impl Ask<'_> {
     fn hit(&self) -> Hit<'_> {
-        let Policy { rule, cost, mode, .. } = *self.policy;
+        let Policy { rule, cost, mode, .. } = **self.policy;
         Hit { key: &self.key, rule, cost, goes_on: mode == Mode::Shadow }
     }
 }
@@ -31,15 +35,58 @@ impl Ask<'_> {
 /// What one ask met.
 enum Met {
     /// The reading, and who counted.
-    Counted(Reading, &'static str),
+    Counted(Reading, Store),
     /// Nothing counted it, on purpose.
     Open,
     Closed,
 }
 
 impl Limiter {
-    pub(super) async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
-        let Some(asks) = self.questions(charges, client) else { return Verdict::Admitted };
+    /// Charges in order until one is refused: what stands before the refusal is spent, what stands behind it is not.
+    /// `route` is the matched template, for the log.
+    pub async fn decide(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
+        if let Some(verdict) = self.decide_now(charges, client, route, attempt) {
+            return verdict;
+        }
+        let judged = AssertUnwindSafe(self.judge(charges, client, route, attempt)).catch_unwind().await;
+        judged.unwrap_or_else(|_| self.admit_broken(attempt))
+    }
+
+    /// The same for whoever cannot wait; `None` where a Redis is configured, which has to be asked.
+    pub fn decide_now(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Verdict> {
+        if self.has_redis() {
+            return None;
+        }
+        let judged = catch_unwind(AssertUnwindSafe(|| self.judge_on_memory(charges, client, route, attempt)));
+        Some(judged.unwrap_or_else(|_| self.admit_broken(attempt)))
+    }
+
+    fn admit_broken(&self, attempt: &Attempt) -> Verdict {
+        self.0.panics.fetch_add(1, Relaxed);
+        tracing::error!(request_id = %attempt.request_id(), "Rate limiter error, request admitted");
+        Verdict::Admitted
+    }
+
+    fn judge_on_memory(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
+        let policies = self.current();
+        if charges.is_empty() || policies.networks.always(client) {
+            return Verdict::Admitted;
+        }
+        for ask in charges.iter().filter_map(|charge| self.question(charge, &policies)) {
+            let met = self.count_on_memory(&ask);
+            if let Some(refusal) = self.weigh(&ask, &met, client, route, attempt) {
+                return Verdict::Refused(refusal);
+            }
+        }
+        Verdict::Admitted
+    }
+
+    async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
+        let policies = self.policies();
+        if policies.networks.always(client) {
+            return Verdict::Admitted;
+        }
+        let asks: Vec<Ask<'_>> = charges.iter().filter_map(|charge| self.question(charge, &policies)).collect();
         let mut asked = 0;
         while asked < asks.len() {
             let open = &asks[asked..];
@@ -57,14 +104,8 @@ impl Limiter {
         Verdict::Admitted
     }
 
-    /// What is asked; `None` when the client's network is always admitted.
-    fn questions<'a>(&self, charges: &'a [Charge], client: &ClientIp) -> Option<Vec<Ask<'a>>> {
-        let policies = self.current();
-        let asked = !policies.networks.always(client);
-        asked.then(|| charges.iter().filter_map(|charge| self.question(charge, &policies)).collect())
-    }
-
-    pub(super) fn question<'a>(&self, charge: &'a Charge, policies: &Policies) -> Option<Ask<'a>> {
+    /// What a charge asks; `None` when its policy is off.
+    pub(super) fn question<'a>(&self, charge: &'a Charge, policies: &'a Policies) -> Option<Ask<'a>> {
         let policy = charge.policy().or_else(|| policies.of(charge.bucket()))?;
         if policy.mode == Mode::Off {
             return None;
@@ -75,20 +116,20 @@ impl Limiter {
             (None, _) => Cow::Owned([charge.key(), suffix].concat()),
             (Some(key), _) => Cow::Owned(charge.digested(key) + suffix),
         };
-        Some(Ask { charge, policy: Arc::clone(policy), key })
+        Some(Ask { charge, policy, key })
     }
 
     /// Notes what was met, and tells whether it ends the request.
     fn weigh(&self, ask: &Ask<'_>, met: &Met, client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Refusal> {
-        let policy = &ask.policy;
+        let policy = ask.policy;
         let (reading, store) = match met {
             Met::Counted(reading, store) => (reading, *store),
             Met::Open => {
-                self.0.metrics.decided(&policy.name, "admitted", "none");
+                self.0.metrics.decided(policy, Ended::Admitted, Store::None);
                 return None;
             }
             Met::Closed => {
-                self.0.metrics.decided(&policy.name, "unavailable", "none");
+                self.0.metrics.decided(policy, Ended::Unavailable, Store::None);
                 return Some(Refusal::unavailable(policy.bucket));
             }
         };
@@ -97,12 +138,12 @@ impl Limiter {
             let (request_id, wait) = (attempt.request_id(), reading.rest);
             refused = !hook.admits(&Over { policy, client, route, request_id, wait });
         }
-        let outcome = match (refused, reading.admitted, policy.mode) {
-            (true, ..) => "refused",
-            (false, false, Mode::Shadow) => "shadowed",
-            (false, ..) => "admitted",
+        let ended = match (refused, reading.admitted, policy.mode) {
+            (true, ..) => Ended::Refused,
+            (false, false, Mode::Shadow) => Ended::Shadowed,
+            (false, ..) => Ended::Admitted,
         };
-        self.0.metrics.decided(&policy.name, outcome, store);
+        self.0.metrics.decided(policy, ended, store);
         if policy.headers {
             attempt.record(policy, reading, refused);
         }
@@ -114,12 +155,6 @@ impl Limiter {
 
     /// What each ask met: all of them, or up to the first that refuses.
     async fn ask(&self, asks: &[Ask<'_>], attempt: &Attempt) -> Vec<Met> {
-        if asks.is_empty() {
-            return Vec::new();
-        }
-        if self.0.switch.address.is_none() {
-            return self.ask_memory(asks, false);
-        }
         // What this process knows to be refused is not asked again; what stands before it is.
         let now = self.now();
         let mut known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
@@ -130,12 +165,12 @@ impl Limiter {
         };
         let mut met = match self.ask_redis(open, attempt).await {
             Some(met) => met,
-            None => self.ask_memory(open, true),
+            None => self.ask_memory_instead(open),
         };
         if met.len() == open.len()
             && let Some(reading) = known
         {
-            met.push(Met::Counted(reading, "process"));
+            met.push(Met::Counted(reading, Store::Process));
         }
         met
     }
@@ -151,29 +186,27 @@ impl Limiter {
         let now = self.now();
         self.0.metrics.waited(Duration::from_micros(now.saturating_sub(asked)));
         let note = |(hit, seen): (&Hit<'_>, &Seen)| {
-            let reading = self.0.memory.keep_warm(hit.key, hit.rule, hit.cost, seen);
+            let reading = self.0.memory.keep_warm(hit.key, hit.rule, seen);
             if reading.admitted {
                 self.0.refused.lift(hit.key, hit.cost);
             } else if reading.remaining == 0 {
                 self.0.refused.keep(hit.key, hit.cost, reading.rest, now);
             }
-            Met::Counted(reading, "redis")
+            Met::Counted(reading, Store::Redis)
         };
         Some(hits.iter().zip(&seen).map(note).collect())
     }
 
-    /// Lets memory decide. `instead` of Redis, each policy has its own idea of that.
-    fn ask_memory(&self, asks: &[Ask<'_>], instead: bool) -> Vec<Met> {
-        if !asks.is_empty() {
-            self.0.by_memory.fetch_add(1, Relaxed);
-        }
+    /// Lets memory decide instead of Redis, of which each policy has its own idea.
+    fn ask_memory_instead(&self, asks: &[Ask<'_>]) -> Vec<Met> {
+        self.0.taken_over.fetch_add(1, Relaxed);
         let mut all = Vec::with_capacity(asks.len());
         for ask in asks {
-            let policy = &ask.policy;
+            let policy = ask.policy;
             let met = match policy.fail {
-                Fail::Open if instead => Met::Open,
-                Fail::Closed if instead && policy.mode == Mode::Enforce => Met::Closed,
-                _ => Met::Counted(self.0.memory.hit(&ask.key, policy.rule, policy.cost), "memory"),
+                Fail::Open => Met::Open,
+                Fail::Closed if policy.mode == Mode::Enforce => Met::Closed,
+                Fail::Closed | Fail::Memory => self.count_on_memory(ask),
             };
             let ends = match &met {
                 Met::Open => false,
@@ -186,5 +219,9 @@ impl Limiter {
             }
         }
         all
+    }
+
+    fn count_on_memory(&self, ask: &Ask<'_>) -> Met {
+        Met::Counted(self.0.memory.hit(&ask.key, ask.policy.rule, ask.policy.cost), Store::Memory)
     }
 }

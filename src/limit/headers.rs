@@ -27,49 +27,54 @@ pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut Hea
         if tally.is_empty() {
             return;
         }
-        insert(headers, POLICY, policies(tally));
+        let mut text = String::with_capacity(ITEM * tally.len());
+        push_policies(&mut text, tally);
+        insert(headers, POLICY, &text);
         // A refusal by a mailbox with numbers beside it would say which bucket it was that still had room.
         if refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox()) {
             return;
         }
         if let Some(tightest) = tightest(tally) {
-            write_standing(tightest, now, headers);
+            text.clear();
+            push_standing(&mut text, tightest);
+            insert(headers, STANDING, &text);
+            write_numbers(tightest, now, headers);
         }
     });
 }
 
-fn write_standing(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
-    let remaining = applied.remaining;
-    let mut standing = String::with_capacity(ITEM);
-    push_name(&mut standing, applied);
-    push(&mut standing, ";r=", remaining.into());
-    push(&mut standing, ";t=", whole_seconds(applied.rest));
-    insert(headers, STANDING, standing);
-    headers.insert(LIMIT, HeaderValue::from(applied.policy.rule.capacity()));
-    headers.insert(REMAINING, HeaderValue::from(remaining));
-    headers.insert(RESET, HeaderValue::from(reset(now, applied.rest)));
+/// `"auth";r=29;t=60`.
+fn push_standing(text: &mut String, applied: &Applied) {
+    push_name(text, applied);
+    push(text, ";r=", applied.remaining.into());
+    push(text, ";t=", whole_seconds(applied.rest));
+}
+
+fn write_numbers(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
+    let mut digits = itoa::Buffer::new();
+    insert(headers, LIMIT, digits.format(applied.rule.capacity()));
+    insert(headers, REMAINING, digits.format(applied.remaining));
+    insert(headers, RESET, digits.format(reset(now, applied.rest)));
 }
 
 /// `"auth";q=30;w=60` of each; a window that is not whole seconds is not told.
-fn policies(tally: &[Applied]) -> String {
-    let mut list = String::with_capacity(ITEM * tally.len());
+fn push_policies(list: &mut String, tally: &[Applied]) {
     for applied in tally {
         if !list.is_empty() {
             list.push_str(", ");
         }
-        let (quota, window) = (applied.policy.rule.quota, applied.policy.rule.span());
-        push_name(&mut list, applied);
-        push(&mut list, ";q=", quota.into());
+        let (quota, window) = (applied.rule.quota, applied.rule.span());
+        push_name(list, applied);
+        push(list, ";q=", quota.into());
         if window.subsec_nanos() == 0 {
-            push(&mut list, ";w=", window.as_secs());
+            push(list, ";w=", window.as_secs());
         }
     }
-    list
 }
 
 fn push_name(text: &mut String, applied: &Applied) {
     text.push('"');
-    text.push_str(&applied.policy.name);
+    text.push_str(applied.name());
     text.push('"');
 }
 
@@ -78,8 +83,9 @@ fn push(text: &mut String, parameter: &str, value: u64) {
     text.push_str(itoa::Buffer::new().format(value));
 }
 
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: String) {
-    if let Ok(value) = HeaderValue::try_from(value) {
+fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
+    // Copied at its length: a text that has room left would be allocated anew, or a second time.
+    if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
 }

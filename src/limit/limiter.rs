@@ -4,7 +4,6 @@
 use std::{
     fmt,
     future::pending,
-    panic::AssertUnwindSafe,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,11 +12,10 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, Guard};
-use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Attempt, Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal, Verdict,
+    Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal,
     backend::{Lease, Switch},
     memory::Memory,
     metrics::{Metrics, Standing},
@@ -45,7 +43,7 @@ pub(super) struct Parts {
     pub(super) switch: Switch,
     pub(super) clock: Clock,
     pub(super) key: Option<[u8; 32]>,
-    pub(super) by_memory: AtomicU64,
+    pub(super) taken_over: AtomicU64,
     pub(super) panics: AtomicU64,
     pub(super) metrics: Metrics,
 }
@@ -87,7 +85,7 @@ impl Limiter {
             switch: Switch::new(setup.redis, clock.clone()),
             clock,
             key: setup.key,
-            by_memory: AtomicU64::new(0),
+            taken_over: AtomicU64::new(0),
             panics: AtomicU64::new(0),
             metrics: Metrics::new(),
         }))
@@ -102,17 +100,6 @@ impl Limiter {
         }
     }
 
-    /// Charges in order until one is refused: what stands before the refusal is spent, what stands behind it is not.
-    /// `route` is the matched template, for the log.
-    pub async fn decide(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
-        let judged = AssertUnwindSafe(self.judge(charges, client, route, attempt)).catch_unwind().await;
-        judged.unwrap_or_else(|_| {
-            self.0.panics.fetch_add(1, Relaxed);
-            tracing::error!(request_id = %attempt.request_id(), "Rate limiter error, request admitted");
-            Verdict::Admitted
-        })
-    }
-
     /// The key under which a charge is counted now; `None` when its policy is off.
     pub fn stored_key(&self, charge: &Charge) -> Option<String> {
         self.counted_as(charge).map(|(_, key)| key)
@@ -120,8 +107,9 @@ impl Limiter {
 
     /// The policy and the key of a charge; `None` when its policy is off.
     pub(super) fn counted_as(&self, charge: &Charge) -> Option<(Arc<Policy>, String)> {
-        let ask = self.question(charge, &self.current())?;
-        Some((Arc::clone(&ask.policy), ask.key.into_owned()))
+        let policies = self.current();
+        let ask = self.question(charge, &policies)?;
+        Some((Arc::clone(ask.policy), ask.key.into_owned()))
     }
 
     /// The policies that hold now.
@@ -187,7 +175,7 @@ impl Limiter {
     }
 
     pub(super) fn now(&self) -> u64 {
-        u64::try_from(self.0.clock.monotonic().as_micros()).unwrap_or(u64::MAX)
+        self.0.clock.monotonic_micros()
     }
 
     /// The quotas that variables set.
@@ -205,9 +193,9 @@ impl Limiter {
         self.0.switch.state()
     }
 
-    /// How many decisions memory took.
+    /// How many decisions memory took because Redis, which is configured, did not.
     pub fn decided_by_memory(&self) -> u64 {
-        self.0.by_memory.load(Relaxed)
+        self.0.taken_over.load(Relaxed)
     }
 
     /// How many decisions broke and admitted.

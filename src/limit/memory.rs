@@ -59,7 +59,7 @@ impl Memory {
     /// An empty memory of so many slots, and so many bytes for `log`.
     pub fn with_size(clock: Clock, slots: usize, journal_bytes: usize) -> Self {
         let epoch = u64::try_from(clock.now().micros()).unwrap_or(0);
-        let started = u64::try_from(clock.monotonic().as_micros()).unwrap_or(u64::MAX);
+        let started = clock.monotonic_micros();
         Self { clock, epoch, started, table: Table::new(slots), journal: Journal::new(journal_bytes) }
     }
 
@@ -86,13 +86,13 @@ impl Memory {
     }
 
     /// Writes down what Redis answered, so that falling over to this memory gives nobody a fresh budget.
-    pub fn keep_warm(&self, key: &str, rule: Rule, cost: u32, seen: &Seen) -> Reading {
+    pub fn keep_warm(&self, key: &str, rule: Rule, seen: &Seen) -> Reading {
         if rule.algorithm == Algorithm::Log {
             return self.journal.visit(
                 key,
                 rule.quota,
                 || seconds_down(self.age()),
-                |page| self.warm_page(page, rule, cost, &seen.outcome),
+                |page| self.warm_page(page, rule, &seen.outcome),
             );
         }
         self.table.visit(
@@ -116,13 +116,12 @@ impl Memory {
     }
 
     /// Redis knows hits that this process does not: what is missing is entered as late as the answer allows.
-    fn warm_page(&self, mut page: Page<'_>, rule: Rule, cost: u32, seen: &Outcome) -> Reading {
+    fn warm_page(&self, mut page: Page<'_>, rule: Rule, seen: &Outcome) -> Reading {
         let age = self.age();
         let probe = log(&mut page.times, age, Rule { quota: u32::MAX, ..rule }, 0);
         let running = u32::MAX - probe.remaining;
         let spent = rule.quota.saturating_sub(seen.remaining);
         let missing = usize::try_from(spent.saturating_sub(running)).unwrap_or(0);
-        let _ = cost;
         let at = if seen.admitted { age } else { (age + seen.rest).saturating_sub(rule.window) };
         page.times.push(at.max(page.times.newest().unwrap_or(0)), missing);
         note_page(&mut page, rule, *seen, age)
@@ -193,7 +192,7 @@ impl Memory {
 
     /// Microseconds since this memory began.
     fn age(&self) -> u64 {
-        u64::try_from(self.clock.monotonic().as_micros()).unwrap_or(u64::MAX).saturating_sub(self.started)
+        self.clock.monotonic_micros().saturating_sub(self.started)
     }
 }
 

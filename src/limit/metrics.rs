@@ -1,6 +1,10 @@
 //! What the limiter did, in numbers for Prometheus. No label names a client, a mailbox or a path as it was sent.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -13,16 +17,63 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{Backend, RedisState};
+use super::{Backend, Bucket, RedisState, policy::Policy};
+
+/// How a hit ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Ended {
+    Admitted,
+    Refused,
+    Shadowed,
+    Unavailable,
+}
+
+impl Ended {
+    const COUNT: usize = 4;
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Admitted => "admitted",
+            Self::Refused => "refused",
+            Self::Shadowed => "shadowed",
+            Self::Unavailable => "unavailable",
+        }
+    }
+}
+
+/// Who decided about it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Store {
+    Redis,
+    Memory,
+    /// The process, which remembers its refusals for a moment.
+    Process,
+    /// Nobody: what happens while Redis is away is settled.
+    None,
+}
+
+impl Store {
+    const COUNT: usize = 4;
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Redis => "redis",
+            Self::Memory => "memory",
+            Self::Process => "process",
+            Self::None => "none",
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Decision {
     policy: Arc<str>,
-    /// `admitted`, `refused`, `shadowed` or `unavailable`.
     outcome: &'static str,
-    /// `redis`, `memory` or `process`, which remembers its refusals for a moment.
     store: &'static str,
 }
+
+/// The counters of one bucket, by end and store.
+type Tally = [OnceLock<Counter>; Ended::COUNT * Store::COUNT];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Reason {
@@ -33,6 +84,9 @@ struct Reason {
 pub(super) struct Metrics {
     registry: Registry,
     decisions: Family<Decision, Counter>,
+    /// Those of the buckets in [`Bucket::ALL`] that were used: the family is asked by its labels, under a lock that
+    /// every core takes.
+    known: Box<[Tally]>,
     redis_seconds: Histogram,
     on_redis: Gauge,
     redis_ping_micros: Gauge,
@@ -76,11 +130,30 @@ impl Metrics {
             "X-Forwarded-For headers that were not believed, by reason",
             Family::clone(&forwarded),
         );
-        Self { registry, decisions, redis_seconds, on_redis, redis_ping_micros, evictions, entries, panics, forwarded }
+        let known = Bucket::ALL.iter().map(|_| Tally::default()).collect();
+        Self {
+            registry,
+            decisions,
+            known,
+            redis_seconds,
+            on_redis,
+            redis_ping_micros,
+            evictions,
+            entries,
+            panics,
+            forwarded,
+        }
     }
 
-    pub(super) fn decided(&self, policy: &Arc<str>, outcome: &'static str, store: &'static str) {
-        self.decisions.get_or_create(&Decision { policy: Arc::clone(policy), outcome, store }).inc();
+    pub(super) fn decided(&self, policy: &Policy, ended: Ended, store: Store) {
+        let counter = || {
+            let labels = Decision { policy: Arc::clone(&policy.name), outcome: ended.name(), store: store.name() };
+            self.decisions.get_or_create_owned(&labels)
+        };
+        match Bucket::ALL.iter().position(|bucket| *bucket == policy.bucket) {
+            Some(place) => self.known[place][ended as usize * Store::COUNT + store as usize].get_or_init(counter).inc(),
+            None => counter().inc(),
+        };
     }
 
     pub(super) fn waited(&self, span: Duration) {

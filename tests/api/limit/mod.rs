@@ -7,6 +7,7 @@ mod contract;
 mod desk;
 mod devices;
 mod headers;
+mod journal;
 mod keys;
 mod memory;
 mod outage;

@@ -4,9 +4,10 @@ use std::time::{Duration, Instant};
 
 use labs_auth::{
     clock::Clock,
-    limit::{Backend, Charge, Limiter, Quotas, RedisAddress, RedisState, Verdict},
+    limit::{Attempt, Backend, Charge, Limiter, Quotas, RedisAddress, RedisState, Verdict},
 };
 use redis::cmd;
+use uuid::Uuid;
 
 use super::{
     server::Server,
@@ -189,4 +190,34 @@ async fn many_requests_at_once_on_a_stopped_server_wait_together_not_in_turn() {
     }
     assert!(asked.elapsed() < Duration::from_secs(2), "{:?}", asked.elapsed());
     server.signal("CONT");
+}
+
+#[tokio::test]
+async fn a_request_that_met_a_fault_asks_redis_no_more() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let limiter = on_redis(&server.url()).await;
+    let (client, attempt) = (somebody(), Attempt::new(Uuid::nil()));
+    let mut redis = connection(&server.url()).await;
+    cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec_async(&mut redis).await.unwrap();
+    // One fault, whatever the number of decisions: three would have switched the process.
+    for _ in 0..5 {
+        let verdict = limiter.decide(&[Charge::auth(LOGIN, &client)], &client, LOGIN, &attempt).await;
+        assert_eq!(verdict, Verdict::Admitted);
+    }
+    assert_eq!((limiter.backend(), limiter.decided_by_memory()), (Backend::Redis, 5));
+}
+
+#[tokio::test]
+async fn the_decisions_of_one_request_share_its_allowance() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let limiter = on_redis(&server.url()).await;
+    let (client, attempt) = (somebody(), Attempt::new(Uuid::nil()));
+    let mut redis = connection(&server.url()).await;
+    // Each pause is shorter than the allowance, and both together are longer.
+    for _ in 0..2 {
+        cmd("CLIENT").arg(&["PAUSE", "35", "ALL"]).exec_async(&mut redis).await.unwrap();
+        let verdict = limiter.decide(&[Charge::auth(LOGIN, &client)], &client, LOGIN, &attempt).await;
+        assert_eq!(verdict, Verdict::Admitted);
+    }
+    assert!(limiter.decided_by_memory() >= 1);
 }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use labs_auth::{
     error::{ApiError, ErrorCode, RetryAfter},
-    limit::{Attempt, Because, Bucket, Charge, ClientIp, Hit, Limiter, MailScope, Quotas, Refusal, Verdict},
+    limit::{Attempt, Because, Bucket, Charge, ClientIp, Hit, Limiter, MailScope, Quotas, Refusal, Verdict, headers},
 };
 use uuid::Uuid;
 
-use super::world::{Hand, hit, somebody};
+use super::world::{Hand, hit, host, somebody};
 
 const SLOW_DOWN: &str = "Too many requests. Please slow down.";
 const ATTEMPTS: &str = "Too many authentication attempts. Please try again later.";
@@ -106,7 +106,7 @@ async fn the_numbers_of_a_limiter_say_what_it_did() {
     assert_eq!((limiter.has_redis(), limiter.has_routes(), *limiter.quotas()), (false, false, quotas));
     let client = somebody();
     refusal_of(&limiter, Charge::ip(&client), &client, 2).await;
-    assert_eq!((limiter.held(), limiter.decided_by_memory()), (1, 3));
+    assert_eq!((limiter.held(), limiter.decided_by_memory()), (1, 0), "no Redis is configured");
     let text = limiter.metrics(&[("too_long", 4)]);
     for line in [
         "labs_auth_rate_limit_decisions_total{policy=\"ip\",outcome=\"admitted\",store=\"memory\"} 2",
@@ -125,4 +125,20 @@ async fn the_numbers_of_a_limiter_say_what_it_did() {
     let attempt = Attempt::new(Uuid::max());
     assert_eq!(attempt.request_id(), Uuid::max());
     assert_eq!(limiter.hit("nothing of this name", "anna", None, &attempt).await, Hit::Admitted);
+}
+
+#[tokio::test]
+async fn the_reset_is_the_second_in_which_the_window_has_ended_for_sure() {
+    let hand = Hand::default();
+    let limiter = Limiter::new(Quotas::default(), None, hand.clock());
+    // The hand's clock begins with a whole second, and so does the first client's window.
+    for (client, passed, reset) in [(1, 0, 60), (1, 999_999, 60), (1, 58_000_001, 60), (2, 0, 119), (3, 1, 120)] {
+        hand.advance(Duration::from_micros(passed));
+        let (client, attempt) = (host(client), Attempt::new(Uuid::nil()));
+        limiter.decide(&[Charge::ip(&client)], &client, "/", &attempt).await;
+        let mut fields = http::HeaderMap::new();
+        headers::write(&attempt, hand.clock().now(), false, &mut fields);
+        assert_eq!(fields["x-ratelimit-reset"], (1_700_000_000 + reset).to_string(), "{client}, {passed}");
+        assert_eq!(fields["ratelimit-policy"], "\"ip\";q=1000;w=60");
+    }
 }

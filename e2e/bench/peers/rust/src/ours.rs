@@ -48,7 +48,7 @@ pub(crate) enum Spends {
 #[derive(Clone)]
 pub(crate) struct Limits(Arc<Parts>);
 
-struct Parts {
+pub(crate) struct Parts {
     limiter: Limiter,
     proxies: TrustedProxies,
     clock: Clock,
@@ -79,6 +79,12 @@ impl Limits {
 }
 
 impl Parts {
+    fn client(&self, request: &Request) -> ClientIp {
+        let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let peer = peer.map_or(Peer::None, |info| Peer::Address(info.0.ip()));
+        self.proxies.infer(&peer, request.headers(), Prefixes::default())
+    }
+
     fn charges(&self, request: &Request, client: &ClientIp) -> Vec<Charge> {
         let path = request.uri().path();
         match self.spends {
@@ -90,6 +96,11 @@ impl Parts {
                 self.limiter.charges_of_route(&route, client, Who::default(), true)
             }
         }
+    }
+
+    fn dress(&self, attempt: &Attempt, refused: bool, mut response: Response) -> Response {
+        headers::write(attempt, self.clock.now(), refused, response.headers_mut());
+        response
     }
 }
 
@@ -115,7 +126,7 @@ where
 {
     type Response = Response;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+    type Future = Answer<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         self.inner.poll_ready(context)
@@ -123,25 +134,55 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let parts = Arc::clone(&self.parts);
-        // The clone was not asked whether it is ready, the original was.
-        let next = self.inner.clone();
-        let mut inner = std::mem::replace(&mut self.inner, next);
-        Box::pin(async move {
-            let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-            let peer = peer.map_or(Peer::None, |info| Peer::Address(info.0.ip()));
-            let client = parts.proxies.infer(&peer, request.headers(), Prefixes::default());
-            // Who mints the ids of requests is not the limiter's matter.
-            let attempt = Attempt::new(Uuid::nil());
-            let charges = parts.charges(&request, &client);
-            let verdict = parts.limiter.decide(&charges, &client, "/", &attempt).await;
-            let refused = matches!(verdict, Verdict::Refused(_));
-            let mut response = match verdict {
-                Verdict::Admitted => inner.call(request).await?,
-                Verdict::Refused(refusal) => refuse(refusal.into()),
-            };
-            headers::write(&attempt, parts.clock.now(), refused, response.headers_mut());
-            Ok(response)
-        })
+        let client = parts.client(&request);
+        // Who mints the ids of requests is not the limiter's matter.
+        let attempt = Attempt::new(Uuid::nil());
+        let charges = parts.charges(&request, &client);
+        match parts.limiter.decide_now(&charges, &client, "/", &attempt) {
+            Some(Verdict::Admitted) => Answer::Admitted { inner: self.inner.call(request), attempt, parts },
+            Some(Verdict::Refused(refusal)) => {
+                let response = parts.dress(&attempt, true, refuse(refusal.into()));
+                Answer::Refused { response: Some(response) }
+            }
+            None => {
+                // The clone was not asked whether it is ready, the original was.
+                let next = self.inner.clone();
+                let mut inner = std::mem::replace(&mut self.inner, next);
+                let answer = Box::pin(async move {
+                    let verdict = parts.limiter.decide(&charges, &client, "/", &attempt).await;
+                    let (refused, response) = match verdict {
+                        Verdict::Admitted => (false, inner.call(request).await?),
+                        Verdict::Refused(refusal) => (true, refuse(refusal.into())),
+                    };
+                    Ok(parts.dress(&attempt, refused, response))
+                });
+                Answer::Waits { answer }
+            }
+        }
+    }
+}
+
+pin_project_lite::pin_project! {
+    /// The answer to a request; only one that has to ask Redis takes an allocation.
+    #[project = Step]
+    pub(crate) enum Answer<F> {
+        Admitted { #[pin] inner: F, attempt: Attempt, parts: Arc<Parts> },
+        Refused { response: Option<Response> },
+        Waits { answer: Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>> },
+    }
+}
+
+impl<F: Future<Output = Result<Response, Infallible>>> Future for Answer<F> {
+    type Output = Result<Response, Infallible>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match self.project() {
+            Step::Admitted { inner, attempt, parts } => {
+                inner.poll(context).map_ok(|response| parts.dress(attempt, false, response))
+            }
+            Step::Refused { response } => response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
+            Step::Waits { answer } => answer.as_mut().poll(context),
+        }
     }
 }
 

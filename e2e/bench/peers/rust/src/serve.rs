@@ -1,9 +1,9 @@
 //! The servers: a bare handler, ours, `tower_governor` and limitador, each around the same handler on the same runtime.
 
-use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashMap, convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
-    Json, Router,
+    Json, Router, ServiceExt,
     extract::{Request, State},
     middleware::{Next, from_fn_with_state},
     response::{IntoResponse, Response},
@@ -16,6 +16,7 @@ use limitador::{
     limit::{Expression, Limit, Predicate},
 };
 use serde_json::{Value, json};
+use tower::{Layer, Service};
 use tower_governor::{GovernorLayer, governor::GovernorConfigBuilder, key_extractor::SmartIpKeyExtractor};
 
 use crate::{
@@ -39,21 +40,22 @@ async fn answer() -> Json<Value> {
 #[tokio::main]
 pub(crate) async fn serve(contender: &str, address: &str, policies: &str, quota: u32, redis: &str) -> Outcome {
     let router = Router::new().route("/", get(answer));
-    let router = match contender {
-        "bare" => router,
+    // Whoever is a tower layer stands around the finished router, as ours does in the service.
+    match contender {
+        "bare" => listen(router, address).await,
         "ours-1" | "ours-2" | "ours-3" => {
             let buckets = contender.trim_start_matches("ours-").parse()?;
-            router.layer(Limits::new(limiter(policies, redis).await?, Spends::Buckets(buckets)))
+            let limits = Limits::new(limiter(policies, redis).await?, Spends::Buckets(buckets));
+            listen(limits.layer(router), address).await
         }
         "governor" => {
             let mut builder = GovernorConfigBuilder::default().key_extractor(SmartIpKeyExtractor);
             let config = builder.period(WINDOW / quota).burst_size(quota).use_headers().finish();
-            router.layer(GovernorLayer::new(config.ok_or("no such quota")?))
+            listen(GovernorLayer::new(config.ok_or("no such quota")?).layer(router), address).await
         }
-        "limitador" => router.layer(from_fn_with_state(limitador(quota)?, by_limitador)),
-        _ => return Err(format!("no contender named {contender}").into()),
-    };
-    listen(router, address).await
+        "limitador" => listen(router.layer(from_fn_with_state(limitador(quota)?, by_limitador)), address).await,
+        _ => Err(format!("no contender named {contender}").into()),
+    }
 }
 
 /// Serves every path of a policy file until it is killed.
@@ -65,16 +67,19 @@ pub(crate) async fn schedule(address: &str, policies: &str, redis: &str) -> Outc
     for path in paths {
         router = router.route(&path, get(answer));
     }
-    listen(router.layer(Limits::new(limiter, Spends::Route)), address).await
+    listen(Limits::new(limiter, Spends::Route).layer(router), address).await
 }
 
-async fn listen(router: Router, address: &str) -> Outcome {
+async fn listen<S>(service: S, address: &str) -> Outcome
+where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
     let listener = tokio::net::TcpListener::bind(address).await?.tap_io(|stream| {
         // A socket without it is slower, not wrong.
         let _ = stream.set_nodelay(true);
     });
-    let service = router.into_make_service_with_connect_info::<SocketAddr>();
-    axum::serve(listener, service).await?;
+    axum::serve(listener, service.into_make_service_with_connect_info::<SocketAddr>()).await?;
     Ok(())
 }
 
