@@ -1,17 +1,23 @@
 //! The route plan: axum's router cannot be listed, so every route is entered here first, with the rules of its handler's
 //! parameters. The start-up audit and the tests' ratchet read the list.
 
-use std::{collections::BTreeMap, fmt};
+use std::{
+    collections::BTreeMap,
+    convert::Infallible,
+    fmt,
+    task::{Context, Poll},
+};
 
 use axum::{
     Router,
     extract::{MatchedPath, Request},
     handler::Handler,
-    middleware::{Next, from_fn},
     response::{IntoResponse, Response},
     routing::{MethodFilter, MethodRouter},
 };
+use futures_util::future::{BoxFuture, Either};
 use http::{HeaderValue, StatusCode, Uri, header};
+use tower::{Service, layer::layer_fn};
 
 use crate::{
     error::{ApiError, ErrorCode},
@@ -142,7 +148,7 @@ impl<S: Clone + Send + Sync + 'static> Plan<S> {
             router = router.route(path, closed(methods, path, &self.routes));
         }
         let fallback = move |uri: Uri| std::future::ready(unknown(&known, &uri));
-        let router = router.route_layer(from_fn(note_route)).fallback(fallback).with_state(state);
+        let router = router.route_layer(layer_fn(AtTheDoor)).fallback(fallback).with_state(state);
         Ok((router, self.routes))
     }
 }
@@ -172,18 +178,42 @@ where
     methods.fallback(refuse)
 }
 
-async fn note_route(request: Request, next: Next) -> Response {
-    let noted = (request.extensions().get::<Trail>(), request.extensions().get::<MatchedPath>());
-    if let (Some(trail), Some(route)) = noted {
-        trail.note(route.clone());
+/// Stands in front of every route: notes which it is, and charges the budgets that the policy file puts on it. Where it
+/// puts none, nothing is waited for and nothing allocated.
+#[derive(Clone)]
+struct AtTheDoor<S>(S);
+
+impl<S> Service<Request> for AtTheDoor<S>
+where
+    S: Service<Request, Response = Response, Error = Infallible> + Clone + Send + 'static,
+    S::Future: Send,
+{
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Either<S::Future, BoxFuture<'static, Result<Response, Infallible>>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        self.0.poll_ready(context)
     }
-    // The budgets that the policy file puts on this route.
-    if let Some(policies) = RoutePolicies::of(request.extensions(), request.method())
-        && let Err(refusal) = policies.charge(Who::default(), true).await
-    {
-        return refusal.into_response();
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let noted = (request.extensions().get::<Trail>(), request.extensions().get::<MatchedPath>());
+        if let (Some(trail), Some(route)) = noted {
+            trail.note(route.clone());
+        }
+        let Some(policies) = RoutePolicies::of(request.extensions(), request.method()) else {
+            return Either::Left(self.0.call(request));
+        };
+        // The clone was not asked whether it is ready, the original was.
+        let next = self.0.clone();
+        let mut room = std::mem::replace(&mut self.0, next);
+        Either::Right(Box::pin(async move {
+            match policies.charge(Who::default(), true).await {
+                Ok(()) => room.call(request).await,
+                Err(refusal) => Ok(refusal.into_response()),
+            }
+        }))
     }
-    next.run(request).await
 }
 
 /// An unknown path, or a known one with a slash too many: the slash is removed by a relative redirect, before anything is spent.

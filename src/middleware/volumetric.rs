@@ -76,5 +76,10 @@ pub(super) fn is_under(path: &str, prefix: &str) -> bool {
 
 /// No exemption for paths that another server might read differently: empty or dot segments, escapes, parameters.
 fn is_plain(path: &str) -> bool {
-    !path.contains("//") && !path.contains(['%', ';']) && !path.split('/').any(|segment| matches!(segment, "." | ".."))
+    let bytes = path.as_bytes();
+    let is_odd = |byte: &u8| matches!(byte, b'%' | b';');
+    let mut segments = bytes.split(|byte| *byte == b'/');
+    !bytes.iter().any(is_odd)
+        && !bytes.windows(2).any(|pair| pair == b"//")
+        && !segments.any(|segment| matches!(segment, b"." | b".."))
 }
