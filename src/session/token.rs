@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -51,8 +52,38 @@ pub struct Signer {
     algorithm: Algorithm,
     key_id: String,
     signing: EncodingKey,
-    accepted: Vec<(String, DecodingKey)>,
+    accepted: Vec<Accepted>,
+    /// What the library checks of every token.
+    rules: Validation,
     public: KeySet,
+}
+
+/// A key whose tokens are accepted.
+struct Accepted {
+    id: String,
+    /// The first part of a token that we sign with it: most tokens are ours, and need not be read to know their key.
+    head: String,
+    key: DecodingKey,
+}
+
+impl Accepted {
+    fn new(algorithm: Algorithm, id: String, key: DecodingKey) -> Result<Self, String> {
+        let header = serde_json::to_vec(&header(algorithm, &id)).map_err(|error| error.to_string())?;
+        Ok(Self { head: URL_SAFE_NO_PAD.encode(header), id, key })
+    }
+}
+
+fn header(algorithm: Algorithm, key_id: &str) -> Header {
+    Header { kid: Some(key_id.to_owned()), ..Header::new(algorithm) }
+}
+
+fn rules(algorithm: Algorithm, issuer: &str) -> Validation {
+    let mut rules = Validation::new(algorithm);
+    rules.set_audience(&[AUDIENCE]);
+    rules.set_issuer(&[issuer]);
+    rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
+    rules.validate_exp = false;
+    rules
 }
 
 impl Signer {
@@ -62,10 +93,9 @@ impl Signer {
     /// When the library refuses a key.
     pub fn new(issuer: String, keys: &TokenKeys) -> Result<Self, String> {
         signature::install();
-        let public = keys.public();
-        match keys {
+        let refused = |error: jsonwebtoken::errors::Error| error.to_string();
+        let (algorithm, key_id, signing, accepted) = match keys {
             TokenKeys::Shared { current, previous } => {
-                let refused = |error: jsonwebtoken::errors::Error| error.to_string();
                 let mut accepted = Vec::new();
                 for secret in [Some(current), previous.as_ref()].into_iter().flatten() {
                     let bytes = key::shared(secret);
@@ -73,8 +103,7 @@ impl Signer {
                 }
                 let bytes = key::shared(current);
                 let signing = EncodingKey::from_secret(&bytes).map_err(refused)?;
-                let key_id = key::shared_id(&bytes);
-                Ok(Self { issuer, algorithm: Algorithm::HS256, key_id, signing, accepted, public })
+                (Algorithm::HS256, key::shared_id(&bytes), signing, accepted)
             }
             TokenKeys::Pair { current, previous } => {
                 let accepted = [Some(current), previous.as_ref()]
@@ -83,9 +112,20 @@ impl Signer {
                     .map(|pair| (pair.id(), DecodingKey::from_ed_der(pair.public())))
                     .collect();
                 let signing = EncodingKey::from_ed_der(current.pkcs8());
-                Ok(Self { issuer, algorithm: Algorithm::EdDSA, key_id: current.id(), signing, accepted, public })
+                (Algorithm::EdDSA, current.id(), signing, accepted)
             }
-        }
+        };
+        let accepted =
+            accepted.into_iter().map(|(id, key)| Accepted::new(algorithm, id, key)).collect::<Result<_, _>>();
+        Ok(Self {
+            rules: rules(algorithm, &issuer),
+            issuer,
+            algorithm,
+            key_id,
+            signing,
+            accepted: accepted?,
+            public: keys.public(),
+        })
     }
 
     /// The keys by which others may check tokens.
@@ -118,8 +158,7 @@ impl Signer {
             jti,
             nbf: None,
         };
-        let header = Header { kid: Some(self.key_id.clone()), ..Header::new(self.algorithm) };
-        encode(&header, &claims, &self.signing).map_err(|error| error.to_string())
+        encode(&header(self.algorithm, &self.key_id), &claims, &self.signing).map_err(|error| error.to_string())
     }
 
     /// Reads a token and checks all that can be checked without the database.
@@ -128,15 +167,8 @@ impl Signer {
     /// [`TokenError::Expired`] for a genuine token past its time, [`TokenError::Invalid`] for anything else.
     pub fn verify(&self, token: &str, now: Timestamp) -> Result<Claims, TokenError> {
         let invalid = |_| TokenError::Invalid;
-        let header = decode_header(token).map_err(invalid)?;
-        let kid = header.kid.ok_or(TokenError::Invalid)?;
-        let (_, key) = self.accepted.iter().find(|(id, _)| *id == kid).ok_or(TokenError::Invalid)?;
-        let mut rules = Validation::new(self.algorithm);
-        rules.set_audience(&[AUDIENCE]);
-        rules.set_issuer(&[&self.issuer]);
-        rules.set_required_spec_claims(&["exp", "aud", "iss", "sub"]);
-        rules.validate_exp = false;
-        let claims = decode::<Claims>(token, key, &rules).map_err(invalid)?.claims;
+        let key = self.key_of(token).ok_or(TokenError::Invalid)?;
+        let claims = decode::<Claims>(token, key, &self.rules).map_err(invalid)?.claims;
         let leeway = i64::try_from(LEEWAY.as_secs()).unwrap_or(0);
         let latest_start = now.seconds().saturating_add(leeway);
         if claims.r#type != TYPE || claims.iat > latest_start || claims.nbf.is_some_and(|start| start > latest_start) {
@@ -146,6 +178,19 @@ impl Signer {
             return Err(TokenError::Expired);
         }
         Ok(claims)
+    }
+}
+
+impl Signer {
+    /// The key that a token names in its header, when it is one of ours.
+    fn key_of(&self, token: &str) -> Option<&DecodingKey> {
+        let (head, _) = token.split_once('.')?;
+        let known = self.accepted.iter().find(|it| it.head == head).or_else(|| {
+            // Whatever else a header says, the library reads it again and judges it.
+            let id = decode_header(token).ok()?.kid?;
+            self.accepted.iter().find(|it| it.id == id)
+        });
+        known.map(|it| &it.key)
     }
 }
 
