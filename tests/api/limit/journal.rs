@@ -99,10 +99,21 @@ fn two_quotas_keep_to_records_of_their_own() {
 
 #[test]
 fn a_raised_quota_has_room_for_its_hits_and_keeps_the_old_ones() {
-    let memory = one_shard(&Hand::default());
-    assert_eq!(hits(&memory, "k", log(3), 4), 3);
+    let hand = Hand::default();
+    let memory = one_shard(&hand);
+    for _ in 0..3 {
+        hand.advance(Duration::from_secs(10));
+        assert_eq!(hits(&memory, "k", log(3), 1), 1);
+    }
+    assert!(memory.hit("k", log(3), 1).first_refusal);
     assert_eq!(hits(&memory, "k", log(8), 6), 5);
     assert_eq!((memory.len(), memory.journal_bytes()), (1, 4 * (6 + 8)));
+    assert!(!memory.hit("k", log(8), 1).first_refusal, "it was told before the quota was raised");
+    // Each of the old ones leaves when it would have.
+    for (passed, room) in [(40, 1), (10, 1), (9, 0), (1, 6)] {
+        hand.advance(Duration::from_secs(passed));
+        assert_eq!(hits(&memory, "k", log(8), 8), room, "{passed}");
+    }
 }
 
 #[test]

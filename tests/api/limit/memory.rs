@@ -132,6 +132,58 @@ fn five_thousand_refusals_outlive_a_hundred_times_the_capacity_in_fresh_keys() {
 }
 
 #[test]
+fn the_first_refusal_of_a_window_is_told_and_no_other() {
+    let hand = Hand::default();
+    let memory = Memory::with_size(hand.clock(), SET, 0);
+    let told = |algorithm, millis| {
+        hand.advance(Duration::from_millis(millis));
+        memory.hit(&format!("{algorithm:?}"), Rule::new(algorithm, 1, 1_500_000), 1).first_refusal
+    };
+    let told = |algorithm, [one, two, three]: [u64; 3]| [one, two, three].map(|millis| told(algorithm, millis));
+    assert_eq!(told(Algorithm::Fixed, [0, 100, 1399]), [false, true, false]);
+    // The next window is its own, though it begins within the second in which the last one ended.
+    assert_eq!(told(Algorithm::Fixed, [1, 100, 100]), [false, true, false]);
+    // What has no windows tells once in the time of one, rounded up to whole seconds.
+    assert_eq!(told(Algorithm::Gcra, [0, 100, 1399]), [false, true, false]);
+    assert_eq!(told(Algorithm::Gcra, [1, 100, 1300]), [false, false, true]);
+}
+
+#[test]
+fn what_is_forgotten_begins_anew_and_what_is_held_is_counted() {
+    let memory = Memory::with_size(Hand::default().clock(), SET, 64 * 1024);
+    assert!(memory.is_empty());
+    let log = Rule::new(Algorithm::Log, 2, 60_000_000);
+    for rule in [RULE, log] {
+        for key in ["one", "two"] {
+            assert!(memory.hit(key, rule, rule.quota).admitted);
+            assert!(!memory.hit(key, rule, 1).admitted);
+        }
+    }
+    assert!(!memory.is_empty());
+    assert_eq!(memory.len(), 4);
+    memory.forget("one");
+    assert_eq!(memory.len(), 2);
+    for rule in [RULE, log] {
+        assert!(memory.hit("one", rule, rule.quota).admitted);
+        assert!(!memory.hit("two", rule, 1).admitted);
+    }
+}
+
+#[test]
+fn what_table_and_journal_gave_up_is_counted_together() {
+    let memory = Memory::with_size(Hand::default().clock(), SET, 8 * 1024 + 64);
+    for client in 0..SET + 2 {
+        memory.hit(&format!("client {client}"), RULE, 1);
+    }
+    assert_eq!(memory.evicted(), 2);
+    // Two records of the largest quota fill the journal.
+    for client in 0..2 + 3 {
+        memory.hit(&format!("client {client}"), Rule::new(Algorithm::Log, 1000, 60_000_000), 1);
+    }
+    assert_eq!(memory.evicted(), 2 + 3);
+}
+
+#[test]
 fn a_log_takes_24_bytes_and_4_for_each_hit_of_its_quota() {
     let rule = Rule::new(Algorithm::Log, 30, 60_000_000);
     let memory = Memory::with_size(Hand::default().clock(), SET, 1024 * 1024);

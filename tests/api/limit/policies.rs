@@ -5,10 +5,10 @@ use std::{path::PathBuf, time::Duration};
 use labs_auth::{
     clock::Clock,
     limit::{
-        Attempt, Bucket, Charge, Hit, Limiter, MailScope, Quotas, RedisAddress, Setup, Verdict, Who,
+        Attempt, Bucket, Charge, Hit, Limiter, MailScope, Prefixes, Quotas, RedisAddress, Setup, Verdict, Who,
         algorithm::{Algorithm, Rule},
         headers,
-        policy::{Hooks, Mode, OnLimit, Over, Policies, PolicySource, Profile},
+        policy::{Fail, Hooks, Mode, OnLimit, Over, Policies, Policy, PolicySource, Profile, Whom},
     },
 };
 use tempfile::NamedTempFile;
@@ -104,6 +104,42 @@ cost = 6
         assert!(faults.iter().any(|fault| fault == expected), "{expected}\nnot in {faults:#?}");
     }
     assert_eq!(faults.len(), 15, "{faults:#?}");
+}
+
+#[test]
+fn every_word_of_a_field_is_read_as_what_it_says() {
+    let auth = |line: &str| {
+        let policies = load(&format!("[buckets.auth]\n{line}")).unwrap();
+        Policy::clone(policies.of(Bucket::Auth).unwrap())
+    };
+    for (word, span) in [
+        ("500ms", Duration::from_millis(500)),
+        ("61s", Duration::from_secs(61)),
+        ("5m", Duration::from_mins(5)),
+        ("1h", Duration::from_hours(1)),
+        ("2d", Duration::from_hours(48)),
+    ] {
+        assert_eq!(auth(&format!("window = {word:?}")).rule.span(), span, "{word}");
+    }
+    for (word, fail) in [("memory", Fail::Memory), ("open", Fail::Open), ("closed", Fail::Closed)] {
+        assert_eq!(auth(&format!("fail = {word:?}")).fail, fail);
+    }
+    for (word, mode) in [("enforce", Mode::Enforce), ("shadow", Mode::Shadow), ("off", Mode::Off)] {
+        assert_eq!(auth(&format!("mode = {word:?}")).mode, mode);
+    }
+    for algorithm in Algorithm::ALL {
+        assert_eq!(auth(&format!("algorithm = {:?}", algorithm.name())).rule.algorithm, algorithm);
+    }
+    for (word, whom) in [
+        ("ip", Whom::Ip(None)),
+        ("ip/24,48", Whom::Ip(Some(Prefixes { ipv4: 24, ipv6: 48 }))),
+        ("user", Whom::User),
+        ("api_key", Whom::ApiKey),
+        ("mailbox", Whom::Mailbox),
+    ] {
+        let policies = load(&format!("[[policy]]\nname = \"n\"\nquota = 1\nwindow = \"1s\"\nkey = {word:?}")).unwrap();
+        assert_eq!(policies.named("n").unwrap().whom, whom);
+    }
 }
 
 #[test]
