@@ -15,8 +15,11 @@ use super::algorithm::Times;
 /// Words of 32 bits in front of a record's times: fingerprint (2), base and length (2), told until, ends.
 const HEAD: usize = 6;
 
-/// Bytes behind one lock: two records of the largest quota.
-const SHARD_BYTES: usize = 8 * 1024 + 64;
+/// Bytes behind one lock: two records of the largest quota, and a size that allocators do not round up.
+const SHARD_BYTES: usize = 8 * 1024;
+
+/// The same in words.
+const SHARD_WORDS: usize = SHARD_BYTES / 4;
 
 /// Of the word that holds base and length: 48 bits of microseconds are nine years, 16 bits hold any length.
 const LENGTH_BITS: u32 = 16;
@@ -36,7 +39,6 @@ pub(super) struct Page<'a> {
 pub(super) struct Journal {
     hashers: [RandomState; 2],
     shards: Box<[Mutex<Shard>]>,
-    words: usize,
     evicted: AtomicU64,
 }
 
@@ -59,7 +61,6 @@ impl Journal {
         Self {
             hashers: [RandomState::new(), RandomState::new()],
             shards: (0..shards).map(|_| Mutex::default()).collect(),
-            words: SHARD_BYTES / 4,
             evicted: AtomicU64::new(0),
         }
     }
@@ -100,7 +101,7 @@ impl Journal {
         let need = HEAD + quota;
         loop {
             let taken: usize = shard.classes.iter().map(|class| class.words.len()).sum();
-            if taken + need <= self.words {
+            if taken + need <= SHARD_WORDS {
                 return (class, shard.classes[class].grow());
             }
             // Its own kind gives way first; a quota that is new here takes from the kind that holds most.
@@ -212,7 +213,8 @@ impl Class {
     fn grow(&mut self) -> usize {
         let (at, stride) = (self.words.len(), self.stride());
         if self.words.capacity() < at + stride {
-            self.words.reserve_exact(stride * STEP);
+            // A class that is alone in its shard ends with the shard's size.
+            self.words.reserve_exact((stride * STEP).min(SHARD_WORDS.saturating_sub(at)).max(stride));
         }
         self.words.resize(at + stride, 0);
         at

@@ -11,12 +11,12 @@ use super::world::Hand;
 
 const SECOND: u64 = 1_000_000;
 
-/// Bytes of one shard: 2064 words of 32 bits.
-const SHARD: usize = 8 * 1024 + 64;
+/// Bytes of one shard: 2048 words of 32 bits.
+const SHARD: usize = 8 * 1024;
 
-/// A quota of which 48 records of 6 + 37 words fill a shard to the last word.
-const EXACT: u32 = 37;
-const FIT: usize = 48;
+/// A quota of which 32 records of 6 + 58 words fill a shard to the last word.
+const EXACT: u32 = 58;
+const FIT: usize = 32;
 
 const fn log(quota: u32) -> Rule {
     Rule::new(Algorithm::Log, quota, 60 * SECOND)
@@ -56,7 +56,7 @@ fn the_record_nearest_to_fresh_makes_way() {
     hits(&memory, "new", log(EXACT), 3);
     assert_eq!(memory.evicted(), 1);
     assert_eq!(memory.hit("second", log(EXACT), 1).remaining, EXACT - 2);
-    assert_eq!(memory.hit("client 47", log(EXACT), 1).remaining, EXACT - 3);
+    assert_eq!(memory.hit("client 31", log(EXACT), 1).remaining, EXACT - 3);
     assert_eq!(memory.hit("first", log(EXACT), 1).remaining, EXACT - 1, "it was given up");
 }
 
@@ -78,13 +78,13 @@ fn an_ended_record_makes_way_first_and_is_no_eviction() {
 #[test]
 fn a_new_quota_takes_its_room_from_the_one_that_holds_most() {
     let memory = one_shard(&Hand::default());
-    // 17 words of one quota, 2021 of the other, 26 left: a third quota of 100 needs 106, two records of the other.
+    // 17 words of one quota, 1984 of the other, 47 left: a third quota of 150 needs 156, two records of the other.
     hits(&memory, "small", log(11), 11);
-    for client in 0..47 {
+    for client in 0..31 {
         hits(&memory, &format!("client {client}"), log(EXACT), 1);
     }
-    assert_eq!(hits(&memory, "large", log(100), 101), 100);
-    assert_eq!((memory.len(), memory.evicted()), (1 + 45 + 1, 2));
+    assert_eq!(hits(&memory, "large", log(150), 151), 150);
+    assert_eq!((memory.len(), memory.evicted()), (1 + 29 + 1, 2));
     assert!(!memory.hit("small", log(11), 1).admitted);
 }
 

@@ -171,7 +171,7 @@ fn what_is_forgotten_begins_anew_and_what_is_held_is_counted() {
 
 #[test]
 fn what_table_and_journal_gave_up_is_counted_together() {
-    let memory = Memory::with_size(Hand::default().clock(), SET, 8 * 1024 + 64);
+    let memory = Memory::with_size(Hand::default().clock(), SET, 8 * 1024);
     for client in 0..SET + 2 {
         memory.hit(&format!("client {client}"), RULE, 1);
     }
