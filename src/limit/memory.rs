@@ -249,6 +249,10 @@ fn warmed(held: Option<State>, rule: Rule, now: u64, seen: &Seen) -> State {
                 let held = Fixed::from(held);
                 State { at: told.at.max(held.end), counted: told.counted.max(held.count) }
             }
+            // Its whole state is a moment, and the later one has spent more.
+            Algorithm::Gcra if told.at.abs_diff(held.at) <= SAME_WINDOW => {
+                if (held.at, held.counted) > (told.at, told.counted) { held } else { told }
+            }
             _ if told.at.abs_diff(held.at) <= SAME_WINDOW && held.counted > told.counted => held,
             _ => told,
         },

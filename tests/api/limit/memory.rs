@@ -92,6 +92,18 @@ fn the_busier_entry_outlives_the_fresher_one() {
 }
 
 #[test]
+fn how_much_of_its_own_budget_an_entry_has_used_is_what_counts() {
+    let memory = Memory::with_size(Hand::default().clock(), SET, 0);
+    let (large, small) = (Rule { quota: 1000, burst: 1000, ..RULE }, Rule { quota: 10, burst: 10, ..RULE });
+    memory.hit("two fifths of much", large, 400);
+    for client in 1..=SET {
+        memory.hit(&format!("a tenth of little {client}"), small, 1);
+    }
+    assert_eq!(memory.evicted(), 1);
+    assert_eq!(memory.hit("two fifths of much", large, 1).remaining, 599);
+}
+
+#[test]
 fn ended_entries_make_room_first() {
     let hand = Hand::default();
     let memory = Memory::with_size(hand.clock(), SET, 0);

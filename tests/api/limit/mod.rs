@@ -22,6 +22,7 @@ mod topology;
 mod turns;
 mod tutorial;
 mod twin;
+mod warm;
 mod window;
 mod words;
 pub(crate) mod world;

@@ -143,6 +143,16 @@ fn every_word_of_a_field_is_read_as_what_it_says() {
 }
 
 #[test]
+fn a_bucket_of_several_kinds_is_changed_in_each_of_them() {
+    let policies = load("[buckets.auth-email]\nquota = 2").unwrap();
+    for scope in MailScope::ALL {
+        let bucket = Bucket::AuthEmail(*scope);
+        let policy = policies.of(bucket).unwrap();
+        assert_eq!((policy.bucket, policy.rule.quota), (bucket, 2));
+    }
+}
+
+#[test]
 fn what_is_no_toml_is_told_with_its_line() {
     let faults = load("[buckets.auth]\nquota = \n").unwrap_err();
     assert!(faults[0].starts_with("line 2: "), "{faults:?}");
