@@ -55,176 +55,177 @@ local function keep(key, fresh, a, b, c)
   redis.call('SET', key, text(a) .. ':' .. text(b) .. ':' .. text(c), 'PX', text(math.max(1, ceil(fresh, 1000))))
 end
 
+-- Redis runs this file anew for each decision: an algorithm that nobody asks for is not even made.
+local function algorithm(name)
+  if name == 'fixed' then
+    return function(key, quota, window, _, cost, cost_as_sent)
+      window = window / 1000
+      local value = redis.pcall('GET', key)
+      local count = nil
+      if type(value) == 'string' and (value == '0' or string.match(value, '^[1-9]%d*$')) then
+        count = tonumber(value)
+      end
+      local rest = window
+      if count then
+        rest = redis.call('PTTL', key)
+        if rest < 0 or rest > window then
+          redis.call('PEXPIRE', key, window)
+          rest = window
+        end
+      end
+      if (count or 0) + cost > quota then
+        return 0, math.max(0, quota - (count or 0)), rest * 1000, 0, math.min(count or 0, 4294967295), 0
+      end
+      if count then
+        count = redis.call('INCRBY', key, cost_as_sent)
+      else
+        count = cost
+        redis.call('SET', key, cost_as_sent, 'PX', text(window))
+      end
+      return 1, quota - count, rest * 1000, 0, count, 0
+    end
+  end
+  if name == 'gcra' then
+    return function(key, quota, window, burst, cost)
+      local now = moment()
+      local tat, ticks = held(key)
+      local full = tonumber(burst) * window
+      local spent = 0
+      if tat and tat >= now then
+        spent = math.min((tat - now) * quota + math.min(ticks, quota - 1), full)
+      end
+      local wanted = spent + cost * window
+      if wanted > full then
+        return 0, floor(full - spent, window), ceil(wanted - full, quota), tat or 0, ticks or 0, 0
+      end
+      local back = ceil(wanted, quota)
+      tat, ticks = now + floor(wanted, quota), math.fmod(wanted, quota)
+      keep(key, back, tat, ticks, 0)
+      return 1, floor(full - wanted, window), back, tat, ticks, 0
+    end
+  end
+  if name == 'bucket' then
+    return function(key, quota, window, burst, cost)
+      local now = moment()
+      local stamp, missing = held(key)
+      local full = tonumber(burst) * window
+      if stamp and stamp <= now + ceil(full, quota) then
+        now = math.max(now, stamp)
+        missing = math.min(math.max(0, missing - (now - stamp) * quota), full)
+      else
+        missing = 0
+      end
+      local tokens = full - missing
+      local price = cost * window
+      if tokens < price then
+        return 0, floor(tokens, window), ceil(price - tokens, quota), now, missing, 0
+      end
+      missing = missing + price
+      local back = ceil(missing, quota)
+      keep(key, back, now, missing, 0)
+      return 1, floor(tokens - price, window), back, now, missing, 0
+    end
+  end
+  if name == 'log' then
+    return function(key, quota, window, burst, cost)
+      local now = moment()
+      local len = redis.pcall('LLEN', key)
+      if type(len) ~= 'number' then
+        redis.call('DEL', key)
+        len = 0
+      end
+      local function at(index)
+        return tonumber(redis.call('LINDEX', key, index)) or 0
+      end
+      if len > 0 then
+        local newest = at(-1)
+        if newest > now + window then
+          redis.call('DEL', key)
+          len = 0
+        else
+          now = math.max(now, newest)
+        end
+      end
+      -- How many have left the window: a search by halves, for the times are in order.
+      local left, upper = 0, len
+      while left < upper do
+        local middle = math.floor((left + upper) / 2)
+        if at(middle) + window <= now then
+          left = middle + 1
+        else
+          upper = middle
+        end
+      end
+      local running = len - left
+      if running + cost <= quota then
+        local value = text(now)
+        for _ = 1, cost do
+          redis.call('RPUSH', key, value)
+        end
+        redis.call('LTRIM', key, -(running + cost), -1)
+        redis.call('PEXPIRE', key, text(ceil(window, 1000)))
+        return 1, quota - running - cost, at(0) + window - now, now, running + cost, 0
+      end
+      local rest = window
+      if cost <= quota then
+        rest = at(left + running + cost - quota - 1) + window - now
+      end
+      return 0, math.max(0, quota - running), rest, now, running, 0
+    end
+  end
+  -- Both sliding windows.
+  return function(key, quota, window, burst, cost)
+    local now = moment()
+    local start, current, previous = held(key)
+    if start and now < start + window and start <= now + window then
+      -- The window that runs.
+    elseif start and now >= start and now < start + 2 * window then
+      start, current, previous = start + window, 0, current
+    else
+      start, current, previous = now, 0, 0
+      if name == 'sliding-epoch' then
+        start = now - math.fmod(now, window)
+      end
+    end
+    local behind = math.max(0, start - now)
+    local elapsed = math.max(0, now - start)
+    local budget = quota * window
+    local used = previous * (window - elapsed) + current * window
+    local left = math.max(0, budget - used)
+    local wanted = cost * window
+    -- Until a cost fits that does not fit now, if nothing else comes.
+    local function room_for(cost, current)
+      local total = (current + cost) * window
+      if total <= budget then
+        return ceil(previous * (window - elapsed) + total - budget, math.max(previous, 1))
+      end
+      return window - elapsed + ceil(total - budget, math.max(current, 1))
+    end
+    if wanted <= left then
+      keep(key, behind + 2 * window - elapsed, start, current + cost, previous)
+      local remaining = floor(left - wanted, window)
+      local rest = window - elapsed
+      if remaining == 0 then
+        rest = room_for(1, current + cost)
+      end
+      return 1, remaining, behind + rest, start, current + cost, previous
+    end
+    local rest = window
+    if cost <= quota then
+      rest = room_for(cost, current)
+    end
+    return 0, floor(left, window), behind + rest, start, current, previous
+  end
+end
+
 local decide = {}
-
-decide['fixed'] = function(key, quota, window, burst, cost)
-  window = window / 1000
-  local value = redis.pcall('GET', key)
-  local count = nil
-  if type(value) == 'string' and (value == '0' or string.match(value, '^[1-9]%d*$')) then
-    count = tonumber(value)
-  end
-  local rest = window
-  if count then
-    rest = redis.call('PTTL', key)
-    if rest < 0 or rest > window then
-      redis.call('PEXPIRE', key, window)
-      rest = window
-    end
-  end
-  if (count or 0) + cost > quota then
-    return 0, math.max(0, quota - (count or 0)), rest * 1000, 0, math.min(count or 0, 4294967295), 0
-  end
-  if count then
-    count = redis.call('INCRBY', key, cost)
-  else
-    count = cost
-    redis.call('SET', key, text(cost), 'PX', text(window))
-  end
-  return 1, quota - count, rest * 1000, 0, count, 0
-end
-
-local function sliding(key, quota, window, cost, epoch)
-  local now = moment()
-  local start, current, previous = held(key)
-  if start and now < start + window and start <= now + window then
-    -- The window that runs.
-  elseif start and now >= start and now < start + 2 * window then
-    start, current, previous = start + window, 0, current
-  else
-    start, current, previous = now, 0, 0
-    if epoch then
-      start = now - math.fmod(now, window)
-    end
-  end
-  local behind = math.max(0, start - now)
-  local elapsed = math.max(0, now - start)
-  local budget = quota * window
-  local used = previous * (window - elapsed) + current * window
-  local left = math.max(0, budget - used)
-  local wanted = cost * window
-  -- Until a cost fits that does not fit now, if nothing else comes.
-  local function room_for(cost, current)
-    local total = (current + cost) * window
-    if total <= budget then
-      return ceil(previous * (window - elapsed) + total - budget, math.max(previous, 1))
-    end
-    return window - elapsed + ceil(total - budget, math.max(current, 1))
-  end
-  if wanted <= left then
-    keep(key, behind + 2 * window - elapsed, start, current + cost, previous)
-    local remaining = floor(left - wanted, window)
-    local rest = window - elapsed
-    if remaining == 0 then
-      rest = room_for(1, current + cost)
-    end
-    return 1, remaining, behind + rest, start, current + cost, previous
-  end
-  local rest = window
-  if cost <= quota then
-    rest = room_for(cost, current)
-  end
-  return 0, floor(left, window), behind + rest, start, current, previous
-end
-
-decide['sliding'] = function(key, quota, window, burst, cost)
-  return sliding(key, quota, window, cost, false)
-end
-
-decide['sliding-epoch'] = function(key, quota, window, burst, cost)
-  return sliding(key, quota, window, cost, true)
-end
-
-decide['gcra'] = function(key, quota, window, burst, cost)
-  local now = moment()
-  local tat, ticks = held(key)
-  local full = burst * window
-  local spent = 0
-  if tat and tat >= now then
-    spent = math.min((tat - now) * quota + math.min(ticks, quota - 1), full)
-  end
-  local wanted = spent + cost * window
-  if wanted > full then
-    return 0, floor(full - spent, window), ceil(wanted - full, quota), tat or 0, ticks or 0, 0
-  end
-  local back = ceil(wanted, quota)
-  tat, ticks = now + floor(wanted, quota), math.fmod(wanted, quota)
-  keep(key, back, tat, ticks, 0)
-  return 1, floor(full - wanted, window), back, tat, ticks, 0
-end
-
-decide['bucket'] = function(key, quota, window, burst, cost)
-  local now = moment()
-  local stamp, missing = held(key)
-  local full = burst * window
-  if stamp and stamp <= now + ceil(full, quota) then
-    now = math.max(now, stamp)
-    missing = math.min(math.max(0, missing - (now - stamp) * quota), full)
-  else
-    missing = 0
-  end
-  local tokens = full - missing
-  local price = cost * window
-  if tokens < price then
-    return 0, floor(tokens, window), ceil(price - tokens, quota), now, missing, 0
-  end
-  missing = missing + price
-  local back = ceil(missing, quota)
-  keep(key, back, now, missing, 0)
-  return 1, floor(tokens - price, window), back, now, missing, 0
-end
-
-decide['log'] = function(key, quota, window, burst, cost)
-  local now = moment()
-  local len = redis.pcall('LLEN', key)
-  if type(len) ~= 'number' then
-    redis.call('DEL', key)
-    len = 0
-  end
-  local function at(index)
-    return tonumber(redis.call('LINDEX', key, index)) or 0
-  end
-  if len > 0 then
-    local newest = at(-1)
-    if newest > now + window then
-      redis.call('DEL', key)
-      len = 0
-    else
-      now = math.max(now, newest)
-    end
-  end
-  -- How many have left the window: a search by halves, for the times are in order.
-  local left, upper = 0, len
-  while left < upper do
-    local middle = math.floor((left + upper) / 2)
-    if at(middle) + window <= now then
-      left = middle + 1
-    else
-      upper = middle
-    end
-  end
-  local running = len - left
-  if running + cost <= quota then
-    local value = text(now)
-    for _ = 1, cost do
-      redis.call('RPUSH', key, value)
-    end
-    redis.call('LTRIM', key, -(running + cost), -1)
-    redis.call('PEXPIRE', key, text(ceil(window, 1000)))
-    return 1, quota - running - cost, at(0) + window - now, now, running + cost, 0
-  end
-  local rest = window
-  if cost <= quota then
-    rest = at(left + running + cost - quota - 1) + window - now
-  end
-  return 0, math.max(0, quota - running), rest, now, running, 0
-end
-
 local answer = {}
 for i, key in ipairs(KEYS) do
   local at = FIELDS * (i - 1)
+  local name = ARGV[at + 1]
+  decide[name] = decide[name] or algorithm(name)
   local one = {
-    decide[ARGV[at + 1]](key, tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4]), tonumber(ARGV[at + 5])),
+    decide[name](key, tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4], tonumber(ARGV[at + 5]), ARGV[at + 5]),
   }
   for j = 1, 6 do
     answer[#answer + 1] = one[j]
