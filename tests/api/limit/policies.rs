@@ -137,7 +137,8 @@ fn every_word_of_a_field_is_read_as_what_it_says() {
         ("api_key", Whom::ApiKey),
         ("mailbox", Whom::Mailbox),
     ] {
-        let policies = load(&format!("[[policy]]\nname = \"n-1_x.y\"\nquota = 1\nwindow = \"1s\"\nkey = {word:?}")).unwrap();
+        let policies =
+            load(&format!("[[policy]]\nname = \"n-1_x.y\"\nquota = 1\nwindow = \"1s\"\nkey = {word:?}")).unwrap();
         assert_eq!(policies.named("n-1_x.y").unwrap().whom, whom);
     }
 }
