@@ -144,6 +144,14 @@ fn every_word_of_a_field_is_read_as_what_it_says() {
 }
 
 #[test]
+fn what_only_a_policy_has_is_unknown_to_a_bucket() {
+    for (field, value) in [("key", "\"user\""), ("name", "\"n\""), ("routes", "[\"GET /a\"]")] {
+        let faults = load(&format!("[buckets.auth]\n{field} = {value}")).unwrap_err();
+        assert_eq!(faults, [format!("line 2: buckets.auth.{field} is not known")]);
+    }
+}
+
+#[test]
 fn a_bucket_of_several_kinds_is_changed_in_each_of_them() {
     let policies = load("[buckets.auth-email]\nquota = 2").unwrap();
     for scope in MailScope::ALL {
