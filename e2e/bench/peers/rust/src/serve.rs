@@ -36,6 +36,18 @@ async fn answer() -> Json<Value> {
     Json(json!({ "status": "ok" }))
 }
 
+/// The same answer with the header fields that ours writes, and no limiter: what they cost by themselves.
+async fn dressed() -> impl IntoResponse {
+    let fields = [
+        ("ratelimit-policy", "\"ip\";q=1000000;w=60"),
+        ("ratelimit", "\"ip\";r=999999;t=60"),
+        ("x-ratelimit-limit", "1000000"),
+        ("x-ratelimit-remaining", "999999"),
+        ("x-ratelimit-reset", "1800000000"),
+    ];
+    (fields, answer().await)
+}
+
 /// Serves one contender until it is killed. `policies` and `redis` are read by ours, `quota` by the others.
 #[tokio::main]
 pub(crate) async fn serve(contender: &str, address: &str, policies: &str, quota: u32, redis: &str) -> Outcome {
@@ -43,6 +55,7 @@ pub(crate) async fn serve(contender: &str, address: &str, policies: &str, quota:
     // Whoever is a tower layer stands around the finished router, as ours does in the service.
     match contender {
         "bare" => listen(router, address).await,
+        "bare-dressed" => listen(Router::new().route("/", get(dressed)), address).await,
         "ours-1" | "ours-2" | "ours-3" => {
             let buckets = contender.trim_start_matches("ours-").parse()?;
             let limits = Limits::new(limiter(policies, redis).await?, Spends::Buckets(buckets));
