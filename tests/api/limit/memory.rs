@@ -1,10 +1,13 @@
 //! The embedded store: exact waits, room that runs out, and a clock that breaks.
 
 use std::{
+    future::Future,
+    pin::pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering::SeqCst},
+        atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},
     },
+    task::{Context, Waker},
     time::Duration,
 };
 
@@ -241,6 +244,39 @@ async fn a_sweep_drops_what_has_ended_and_nothing_else() {
     memory.sweep().await;
     assert_eq!(memory.len(), 1);
     assert_eq!(memory.hit("young", RULE, 1).remaining, 28);
+}
+
+#[test]
+fn a_sweep_lets_requests_through_after_every_few_locks() {
+    let looks = Arc::new(AtomicU64::new(0));
+    let memory = Memory::with_size(Clock::from_source(Counting(looks.clone())), 1024 * SET, 0);
+    let mut sweep = pin!(memory.sweep());
+    let (mut turns, mut seen) = (0, looks.load(SeqCst));
+    loop {
+        let ready = sweep.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_ready();
+        turns += 1;
+        let now = looks.load(SeqCst);
+        assert!(now - seen <= 33, "{} locks in one turn", now - seen);
+        seen = now;
+        if ready {
+            break;
+        }
+    }
+    assert!((32..64).contains(&turns), "{turns}");
+    assert!(seen > 1024, "{seen}");
+}
+
+/// Counts how often it is looked at: once for each lock that a sweep takes.
+struct Counting(Arc<AtomicU64>);
+
+impl TimeSource for Counting {
+    fn wall_micros(&self) -> i64 {
+        0
+    }
+
+    fn monotonic_micros(&self) -> u64 {
+        self.0.fetch_add(1, SeqCst)
+    }
 }
 
 #[test]
