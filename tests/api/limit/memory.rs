@@ -246,6 +246,16 @@ async fn a_sweep_drops_what_has_ended_and_nothing_else() {
     assert_eq!(memory.hit("young", RULE, 1).remaining, 28);
 }
 
+#[tokio::test]
+async fn a_table_counts_the_seconds_of_eight_years_and_a_half() {
+    let hand = Hand::default();
+    let memory = Memory::with_size(hand.clock(), SET, 0);
+    hand.advance(Duration::from_secs((1 << 28) - 10));
+    assert!(memory.hit("k", RULE, 30).admitted);
+    memory.sweep().await;
+    assert!(!memory.hit("k", RULE, 1).admitted);
+}
+
 #[test]
 fn a_sweep_lets_requests_through_after_every_few_locks() {
     let looks = Arc::new(AtomicU64::new(0));
