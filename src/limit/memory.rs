@@ -6,7 +6,7 @@ use std::{fmt, time::Duration};
 use super::{
     algorithm::{self, Algorithm, Fixed, Outcome, Rule, State, log},
     journal::{Journal, Page},
-    table::{Entry, SLOT_BYTES, Table, seconds_down, seconds_up},
+    table::{Entry, SLOT_BYTES, Share, Table, seconds_down, seconds_up},
 };
 use crate::clock::Clock;
 
@@ -135,7 +135,7 @@ impl Memory {
         next: Option<State>,
         outcome: Outcome,
         age: u64,
-    ) -> (Option<Entry>, Reading) {
+    ) -> (Option<(Entry, Share)>, Reading) {
         let told_until = held.map_or(0, |entry| entry.told_until);
         let told = match rule.algorithm {
             // Exactly as long as the window that refused.
@@ -149,12 +149,9 @@ impl Memory {
             (false, false) => 0,
         };
         let state = next.or(held.map(|entry| entry.state));
-        let entry = state.map(|state| Entry {
-            state,
-            share: share(outcome.remaining, rule.capacity()),
-            told_until,
-            ends: seconds_up(age.saturating_add(outcome.fresh)),
-        });
+        let ends = seconds_up(age.saturating_add(outcome.fresh));
+        let share = share(outcome.remaining, rule.capacity());
+        let entry = state.map(|state| (Entry { state, told_until, ends }, share));
         (entry, Reading::of(&outcome, first_refusal))
     }
 
@@ -225,7 +222,7 @@ fn note_page(page: &mut Page<'_>, rule: Rule, outcome: Outcome, age: u64) -> Rea
 }
 
 /// How much of a budget is used: 255 only when nothing remains, so that no refusal is taken for something fresher.
-fn share(remaining: u32, capacity: u32) -> u8 {
+fn share(remaining: u32, capacity: u32) -> Share {
     let used = u64::from(capacity.saturating_sub(remaining));
     if remaining == 0 { u8::MAX } else { u8::try_from(used * 254 / u64::from(capacity.max(1))).unwrap_or(254) }
 }

@@ -57,11 +57,12 @@ struct Slot {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) state: State,
-    /// 0 fresh to 255 spent.
-    pub(super) share: u8,
     pub(super) told_until: u32,
     pub(super) ends: u32,
 }
+
+/// How much of its budget an entry has used, 0 fresh to 255 spent: what makes room asks for it, and nobody else.
+pub(super) type Share = u8;
 
 /// The table.
 pub(super) struct Table {
@@ -96,16 +97,16 @@ impl Table {
         &self,
         key: &str,
         seconds: impl FnOnce() -> u32,
-        change: impl FnOnce(Option<Entry>) -> (Option<Entry>, R),
+        change: impl FnOnce(Option<Entry>) -> (Option<(Entry, Share)>, R),
     ) -> R {
         let (fingerprint, set) = self.place(key);
         let _alone = self.lock(set);
         let ways = self.ways(set);
         let found = ways.iter().position(|[known, ..]| known.load(Relaxed) == fingerprint);
         let (next, answer) = change(found.map(|index| Slot::at(&ways[index]).entry()));
-        if let Some(next) = next {
+        if let Some((next, share)) = next {
             let index = found.unwrap_or_else(|| self.make_room(ways, seconds()));
-            Slot::of(fingerprint, next).put(&ways[index]);
+            Slot::of(fingerprint, next, share).put(&ways[index]);
         }
         answer
     }
@@ -206,21 +207,16 @@ impl Slot {
         }
     }
 
-    fn of(fingerprint: u64, entry: Entry) -> Self {
-        let notes = u64::from(entry.share) << (2 * SECOND_BITS)
-            | u64::from(entry.told_until) << SECOND_BITS
-            | u64::from(entry.ends);
+    fn of(fingerprint: u64, entry: Entry, share: Share) -> Self {
+        let notes =
+            u64::from(share) << (2 * SECOND_BITS) | u64::from(entry.told_until) << SECOND_BITS | u64::from(entry.ends);
         Self { fingerprint, at: entry.state.at, counted: entry.state.counted, notes }
     }
 
     fn entry(self) -> Entry {
-        let field = |shift: u32, bits: u32| u32::try_from(self.notes >> shift & ((1 << bits) - 1)).unwrap_or(u32::MAX);
-        Entry {
-            state: State { at: self.at, counted: self.counted },
-            share: u8::try_from(field(2 * SECOND_BITS, 8)).unwrap_or(u8::MAX),
-            told_until: field(SECOND_BITS, SECOND_BITS),
-            ends: field(0, SECOND_BITS),
-        }
+        let seconds = |shift: u32| u32::try_from(self.notes >> shift & SECONDS).unwrap_or(u32::MAX);
+        let state = State { at: self.at, counted: self.counted };
+        Entry { state, told_until: seconds(SECOND_BITS), ends: seconds(0) }
     }
 }
 

@@ -9,6 +9,7 @@ mod devices;
 mod headers;
 mod journal;
 mod keys;
+mod log;
 mod memory;
 mod outage;
 mod placed;
