@@ -1,18 +1,22 @@
 //! The operator's desk and the numbers for Prometheus.
 
+use std::time::{Duration, Instant};
+
 use labs_auth::{
     clock::Clock,
     limit::{
-        Charge, Limiter, MailScope, Quotas, RedisAddress, Setup, Verdict,
+        Backend, Charge, Limiter, MailScope, Quotas, RedisAddress, Setup, Verdict,
         algorithm::Algorithm,
         desk::Desk,
         policy::{Policies, PolicySource, Profile},
     },
 };
 
+use tempfile::NamedTempFile;
+
 use super::{
     server::Server,
-    world::{LOGIN, admitted, hit, host, mailbox, on_redis},
+    world::{LOGIN, admitted, hit, host, mailbox, on_redis, until},
 };
 
 async fn strict(server: &Server) -> Limiter {
@@ -40,6 +44,41 @@ async fn what_is_explained_is_what_the_next_request_meets() {
             assert_eq!(hit(&limiter, &charges, &host(7)).await == Verdict::Admitted, expected);
         }
         assert_eq!(admitted(&limiter, &charges[1], &host(7), 1).await, 0);
+    }
+}
+
+#[tokio::test]
+async fn what_is_explained_is_exact_for_every_algorithm() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let address = || RedisAddress::from_url(&server.url()).unwrap();
+    let desk = Desk::open(&address()).await.unwrap();
+    for algorithm in Algorithm::ALL {
+        let file = NamedTempFile::new().unwrap();
+        let text = format!("[buckets.auth]\nquota = 5\nwindow = \"60s\"\nalgorithm = {:?}", algorithm.name());
+        std::fs::write(file.path(), text).unwrap();
+        let source = PolicySource { path: Some(file.path().to_owned()), ..PolicySource::default() };
+        let policies = source.load().unwrap();
+        let setup = Setup { source, policies, redis: Some(address()), memory_mb: 1, key: None };
+        let limiter = Limiter::with(setup, Clock::system());
+        until("redis", async || {
+            limiter.begin().await;
+            limiter.backend() == Backend::Redis
+        })
+        .await;
+        let (charge, client) = (Charge::auth(LOGIN, &host(7)), host(7));
+        for remaining in (0..5).rev() {
+            let forecast = &desk.explain(&limiter, std::slice::from_ref(&charge)).await.unwrap()[0];
+            assert_eq!((forecast.outcome.admitted, forecast.outcome.remaining), (true, remaining), "{algorithm:?}");
+            assert_eq!(admitted(&limiter, &charge, &client, 1).await, 1);
+        }
+        let asked = Instant::now();
+        let forecast = &desk.explain(&limiter, std::slice::from_ref(&charge)).await.unwrap()[0];
+        let Verdict::Refused(refusal) = hit(&limiter, std::slice::from_ref(&charge), &client).await else {
+            panic!("{algorithm:?} admitted a sixth hit")
+        };
+        // Redis's clock counts the lives of keys in milliseconds.
+        let apart = Duration::from_micros(forecast.outcome.rest).abs_diff(refusal.wait());
+        assert!(apart <= asked.elapsed() + Duration::from_millis(2), "{algorithm:?}: {apart:?}");
     }
 }
 

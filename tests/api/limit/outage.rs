@@ -221,3 +221,23 @@ async fn the_decisions_of_one_request_share_its_allowance() {
     }
     assert!(limiter.decided_by_memory() >= 1);
 }
+
+#[tokio::test]
+async fn what_redis_refused_is_refused_by_memory_when_it_is_gone() {
+    let Some(mut server) = Server::start(&[]).await else { return };
+    let (limiter, client) = (on_redis(&server.url()).await, somebody());
+    let (spent, other) = (Charge::auth(LOGIN, &client), Charge::ip(&client));
+    assert_eq!(admitted(&limiter, &spent, &client, 31).await, 30);
+    server.kill();
+    until("memory", async || {
+        hit(&limiter, std::slice::from_ref(&other), &client).await;
+        limiter.backend() == Backend::Memory
+    })
+    .await;
+    assert_eq!(admitted(&limiter, &spent, &client, 3).await, 0);
+    // The process's own memory of refusals is Redis's word, and counts no longer.
+    let refused = |store| format!("{{policy=\"auth\",outcome=\"refused\",store={store:?}}}");
+    let numbers = limiter.metrics(&[]);
+    assert!(numbers.contains(&format!("{} 3", refused("memory"))), "{numbers}");
+    assert!(!numbers.contains(&refused("process")), "{numbers}");
+}

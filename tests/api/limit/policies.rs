@@ -284,6 +284,31 @@ async fn each_fail_direction_holds_while_redis_is_away() {
     assert_eq!(admitted(&alone, &Charge::auth(LOGIN, &host(7)), &host(7), 31).await, 30);
 }
 
+#[tokio::test]
+async fn while_redis_is_away_a_refusal_spends_nothing_behind_it_and_a_shadow_refuses_nobody() {
+    let away = |text: &str| {
+        let (file, nowhere) = (file(text), RedisAddress::from_parts("127.0.0.1", 1, 0, None).unwrap());
+        limiter_of(source(file.path().to_owned()), Some(nowhere), Hand::default().clock())
+    };
+    let (client, mail) = (host(7), mailbox());
+    let charges = [Charge::auth(LOGIN, &client), Charge::auth_email(MailScope::Leave, &mail)];
+
+    let limiter = away("[buckets.auth]\nquota = 1");
+    assert_eq!(hit(&limiter, &charges, &client).await, Verdict::Admitted);
+    assert_eq!(limiter.decided_by_memory(), 1, "one decision, whatever the number of buckets");
+    assert!(matches!(hit(&limiter, &charges, &client).await, Verdict::Refused(_)));
+    assert_eq!(limiter.decided_by_memory(), 2);
+    assert_eq!(admitted(&limiter, &charges[1], &client, 11).await, 9);
+
+    for fail in ["memory", "open", "closed"] {
+        let limiter = away(&format!("[buckets.auth]\nquota = 1\nmode = \"shadow\"\nfail = {fail:?}"));
+        for _ in 0..3 {
+            assert_eq!(hit(&limiter, &charges, &client).await, Verdict::Admitted, "{fail}");
+        }
+        assert_eq!(admitted(&limiter, &charges[1], &client, 11).await, 7, "{fail}");
+    }
+}
+
 const EXPORT: &str = r#"
 [[policy]]
 name = "export"
