@@ -7,6 +7,10 @@ use labs_auth::{
     limit::{Attempt, Backend, Charge, Limiter, Quotas, RedisAddress, RedisState, Verdict},
 };
 use redis::cmd;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+};
 use uuid::Uuid;
 
 use super::{
@@ -240,4 +244,27 @@ async fn what_redis_refused_is_refused_by_memory_when_it_is_gone() {
     let numbers = limiter.metrics(&[]);
     assert!(numbers.contains(&format!("{} 3", refused("memory"))), "{numbers}");
     assert!(!numbers.contains(&refused("process")), "{numbers}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_no_redis_is_named_as_one_that_speaks_otherwise() {
+    let (log, _listening) = Log::listen();
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await;
+            // It stays open: what ends is the patience of whoever asked.
+            tokio::spawn(async move { stream.read_to_end(&mut Vec::new()).await });
+        }
+    });
+    let limiter = limiter(&format!("redis://127.0.0.1:{port}"));
+    limiter.begin().await;
+    assert_eq!(limiter.backend(), Backend::Memory);
+    assert_eq!(
+        log.lines_with("Redis unavailable (protocol), using in-memory fallback").len(),
+        1,
+        "{:?}",
+        log.lines_with("WARN")
+    );
 }

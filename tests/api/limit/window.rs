@@ -1,6 +1,6 @@
 //! The fixed window as a pure function, against a model that remembers every hit.
 
-use labs_auth::limit::algorithm::{Algorithm, Fixed, Gcra, Outcome, Rule, fixed, gcra};
+use labs_auth::limit::algorithm::{Algorithm, Anchor, Fixed, Gcra, Outcome, Rule, fixed, gcra, sliding};
 use proptest::prelude::{prop, prop_assert, prop_assert_eq, proptest};
 
 const WINDOW: u64 = 60_000_000;
@@ -41,6 +41,30 @@ fn a_changed_quota_acts_at_once_and_keeps_the_count() {
 fn an_end_that_no_window_reaches_is_re_armed() {
     let (state, outcome) = hit(Some(Fixed { count: 500, end: u64::MAX }), 7, rule(30));
     assert_eq!((outcome.admitted, outcome.rest, state.end), (false, WINDOW, 7 + WINDOW));
+}
+
+#[test]
+fn a_sliding_window_is_told_until_its_end_while_something_remains() {
+    let mut state = None;
+    for (anchor, window) in [(Anchor::FirstHit, [60, 50, 1]), (Anchor::Epoch, [55, 45, 56])] {
+        for (now, rest) in [5, 15, 64].into_iter().zip(window) {
+            let (next, outcome) = sliding(anchor, state, now * 1_000_000, Rule::new(Algorithm::Sliding, 9, WINDOW), 1);
+            assert_eq!((outcome.admitted, outcome.rest), (true, rest * 1_000_000), "{anchor:?} {now}");
+            state = next;
+        }
+        state = None;
+    }
+}
+
+#[test]
+fn a_sliding_window_waits_for_a_whole_quota_to_fade_and_for_nothing_that_never_fits() {
+    let rule = Rule::new(Algorithm::Sliding, 3, WINDOW);
+    let (state, _) = sliding(Anchor::FirstHit, None, 0, rule, 1);
+    for (cost, rest) in [(3, 110), (4, 60)] {
+        let (next, outcome) = sliding(Anchor::FirstHit, state, 10_000_000, rule, cost);
+        assert_eq!((next, outcome.admitted, outcome.remaining), (None, false, 2));
+        assert_eq!(outcome.rest, rest * 1_000_000, "{cost}");
+    }
 }
 
 proptest! {
