@@ -339,6 +339,7 @@ headers = false
 #[tokio::test]
 async fn routes_with_one_name_share_a_budget_and_others_have_their_own() {
     let limiter = limiter(EXPORT, Hand::default().clock());
+    assert!(limiter.has_routes());
     let charge = async |route: &str, last: u8| {
         let charges = limiter.charges_of_route(route, &host(last), Who::default(), true);
         hit(&limiter, &charges, &host(last)).await == Verdict::Admitted

@@ -12,7 +12,7 @@ use http_body_util::{BodyExt, Full};
 use labs_auth::{
     clock::Clock,
     limit::{
-        Limiter, Quotas, RedisAddress,
+        Backend, Limiter, Quotas, RedisAddress, Setup,
         slots::{Slot, SlotPolicy, Slots},
     },
 };
@@ -42,6 +42,35 @@ async fn one_more_than_the_limit_is_refused_with_the_status_that_fits() {
     assert_eq!(refused.code().wire(), "RATE_001");
     assert_eq!(refused.sentence(), "Too many requests at once. Please try again later.");
     each.take("203.0.113.8").await.unwrap();
+}
+
+#[tokio::test]
+async fn leases_lie_under_names_that_say_whose_they_are_or_hide_it() {
+    let Some(server) = Server::start(&[]).await else { return };
+    let mut redis = connection(&server.url()).await;
+    let digest = &blake3::keyed_hash(&[7; 32], b"203.0.113.7").to_hex()[..32];
+    for (key, names) in [
+        (None, [String::from("rate_limit:slots:uploads"), String::from("rate_limit:slots:uploads:203.0.113.7")]),
+        (Some([7; 32]), [String::from("rate_limit:slots:uploads"), format!("rate_limit:slots:uploads:{digest}")]),
+    ] {
+        let redis_address = RedisAddress::from_url(&server.url()).unwrap();
+        let setup = Setup { key, ..Setup::reference(Quotas::default(), Some(redis_address)) };
+        let limiter = Limiter::with(setup, Clock::system());
+        until("redis", async || {
+            limiter.begin().await;
+            limiter.backend() == Backend::Redis
+        })
+        .await;
+        let slots = |per_client| {
+            let policy = SlotPolicy { per_client, ..SlotPolicy::new("uploads", 2) };
+            Slots::new(policy, limiter.clone()).unwrap()
+        };
+        let _held = [slots(false).take("").await.unwrap(), slots(true).take("203.0.113.7").await.unwrap()];
+        let mut held = redis.keys("rate_limit:slots:*").await.unwrap();
+        held.sort();
+        assert_eq!(held, names);
+        cmd("FLUSHALL").exec_async(&mut redis).await.unwrap();
+    }
 }
 
 #[test]

@@ -4,11 +4,13 @@ use std::time::Duration;
 
 use labs_auth::{
     error::{ApiError, ErrorCode, RetryAfter},
-    limit::{Attempt, Because, Bucket, Charge, ClientIp, Hit, Limiter, MailScope, Quotas, Refusal, Verdict, headers},
+    limit::{
+        Attempt, Because, Bucket, Charge, ClientIp, Hit, Limiter, MailScope, Quotas, Refusal, Setup, Verdict, headers,
+    },
 };
 use uuid::Uuid;
 
-use super::world::{Hand, hit, host, somebody};
+use super::world::{Hand, client, hit, host, somebody};
 
 const SLOW_DOWN: &str = "Too many requests. Please slow down.";
 const ATTEMPTS: &str = "Too many authentication attempts. Please try again later.";
@@ -140,5 +142,24 @@ async fn the_reset_is_the_second_in_which_the_window_has_ended_for_sure() {
         headers::write(&attempt, hand.clock().now(), false, &mut fields);
         assert_eq!(fields["x-ratelimit-reset"], (1_700_000_000 + reset).to_string(), "{client}, {passed}");
         assert_eq!(fields["ratelimit-policy"], "\"ip\";q=1000;w=60");
+    }
+}
+
+#[tokio::test]
+async fn a_full_memory_says_what_it_gave_up() {
+    let setup = Setup { memory_mb: 1, ..Setup::reference(Quotas::default(), None) };
+    let limiter = Limiter::with(setup, Hand::default().clock());
+    for number in 0..40_000_u32 {
+        let client = client(std::net::Ipv4Addr::from_bits(0x0a00_0000 + number));
+        assert_eq!(hit(&limiter, &[Charge::ip(&client)], &client).await, Verdict::Admitted);
+    }
+    let (held, evicted) = (limiter.held() as u64, limiter.evicted());
+    assert_eq!(held + evicted, 40_000);
+    assert!(evicted > 0);
+    let numbers = limiter.metrics(&[]);
+    for line in
+        [format!("labs_auth_rate_limit_entries {held}"), format!("labs_auth_rate_limit_live_evictions {evicted}")]
+    {
+        assert!(numbers.lines().any(|told| told == line), "{line} is not in\n{numbers}");
     }
 }
