@@ -239,11 +239,21 @@ async fn what_redis_refused_is_refused_by_memory_when_it_is_gone() {
     })
     .await;
     assert_eq!(admitted(&limiter, &spent, &client, 3).await, 0);
+    let stranger = somebody();
+    assert_eq!(admitted(&limiter, &Charge::auth(LOGIN, &stranger), &stranger, 2).await, 2);
     // The process's own memory of refusals is Redis's word, and counts no longer.
-    let refused = |store| format!("{{policy=\"auth\",outcome=\"refused\",store={store:?}}}");
+    let told = |outcome, store| format!("{{policy=\"auth\",outcome={outcome:?},store={store:?}}}");
     let numbers = limiter.metrics(&[]);
-    assert!(numbers.contains(&format!("{} 3", refused("memory"))), "{numbers}");
-    assert!(!numbers.contains(&refused("process")), "{numbers}");
+    for line in [
+        format!("{} 30", told("admitted", "redis")),
+        format!("{} 1", told("refused", "redis")),
+        format!("{} 2", told("admitted", "memory")),
+        format!("{} 3", told("refused", "memory")),
+    ] {
+        assert!(numbers.contains(&line), "{line} is not in\n{numbers}");
+    }
+    assert!(!numbers.contains(&told("refused", "process")), "{numbers}");
+    assert!(!numbers.contains("redis_seconds_count 0"), "{numbers}");
 }
 
 #[tokio::test]

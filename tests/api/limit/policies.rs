@@ -300,6 +300,10 @@ async fn while_redis_is_away_a_refusal_spends_nothing_behind_it_and_a_shadow_ref
     assert_eq!(limiter.decided_by_memory(), 2);
     assert_eq!(admitted(&limiter, &charges[1], &client, 11).await, 9);
 
+    let limiter = away("[[policy]]\nname = \"socket\"\nquota = 1\nwindow = \"60s\"\nfail = \"closed\"");
+    let unheard = limiter.hit("socket", "anna", None, &Attempt::new(Uuid::nil())).await;
+    assert_eq!((unheard, unheard.close_code()), (Hit::Unavailable(Duration::from_secs(2)), Some(1013)));
+
     for fail in ["memory", "open", "closed"] {
         let limiter = away(&format!("[buckets.auth]\nquota = 1\nmode = \"shadow\"\nfail = {fail:?}"));
         for _ in 0..3 {
