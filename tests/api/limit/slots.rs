@@ -73,6 +73,16 @@ async fn leases_lie_under_names_that_say_whose_they_are_or_hide_it() {
     }
 }
 
+#[tokio::test]
+async fn a_crowd_of_strangers_takes_no_slot_from_the_count_of_whoever_holds_one() {
+    let each = alone(SlotPolicy { per_client: true, ..SlotPolicy::new("uploads", 1) });
+    let _held = each.take("holder").await.unwrap();
+    for stranger in 0..3000 {
+        each.take(&format!("stranger {stranger}")).await.unwrap();
+    }
+    assert!(each.take("holder").await.is_err(), "the count of the held slot was let go");
+}
+
 #[test]
 fn impossible_numbers_are_refused() {
     let limiter = || Limiter::new(Quotas::default(), None, Clock::system());
