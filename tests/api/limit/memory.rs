@@ -104,6 +104,14 @@ fn how_much_of_its_own_budget_an_entry_has_used_is_what_counts() {
     }
     assert_eq!(memory.evicted(), 1);
     assert_eq!(memory.hit("two fifths of much", large, 1).remaining, 599);
+
+    let memory = Memory::with_size(Hand::default().clock(), SET, 0);
+    memory.hit("a fifth of much", large, 200);
+    for client in 1..=SET {
+        memory.hit(&format!("half of little {client}"), small, 5);
+    }
+    assert_eq!(memory.evicted(), 1);
+    assert_eq!(memory.hit("half of little 1", small, 1).remaining, 4);
 }
 
 #[test]

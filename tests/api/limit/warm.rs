@@ -179,6 +179,28 @@ fn reports_of_one_fixed_window_lie_a_tenth_of_a_second_apart_at_most() {
 }
 
 #[test]
+fn of_one_fixed_window_the_larger_count_and_the_later_end_stand() {
+    let pair = Pair::new(Algorithm::Fixed, 5);
+    pair.tell(&fixed(4, MINUTE));
+    pair.tell(&fixed(2, MINUTE - 100_000));
+    let reading = pair.near.hit("k", pair.far.rule, 1);
+    assert_eq!((reading.remaining, reading.rest), (1, Duration::from_micros(MINUTE)));
+}
+
+#[test]
+fn of_two_buckets_with_the_same_lack_the_later_one_stands() {
+    let pair = Pair::new(Algorithm::Bucket, 6000);
+    let lack = |stamp| {
+        let outcome = Outcome { admitted: true, remaining: 5900, rest: SECOND, fresh: SECOND };
+        Seen { outcome, state: [stamp, 100 * MINUTE, 0], now: stamp }
+    };
+    pair.tell(&lack(AHEAD));
+    pair.pass(50_000);
+    pair.tell(&lack(AHEAD + 50_000));
+    assert_eq!(pair.near.hit("k", pair.far.rule, 1).remaining, 5899);
+}
+
+#[test]
 fn states_of_two_counters_lie_a_tenth_of_a_second_apart_at_most() {
     for (apart, remaining) in [(100_000, 1), (100_001, 2)] {
         let pair = Pair::new(Algorithm::Sliding, 5);
