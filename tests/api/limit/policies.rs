@@ -344,8 +344,8 @@ headers = false
 async fn routes_with_one_name_share_a_budget_and_others_have_their_own() {
     let limiter = limiter(EXPORT, Hand::default().clock());
     assert!(limiter.has_routes());
-    let charged = |with_network| limiter.charges_of_route("POST /c", &host(7), Who::default(), with_network).len();
-    assert_eq!((charged(true), charged(false)), (1, 0), "addresses are charged at the route's door alone");
+    let at_the_door = |with_network| limiter.charges_of_route("POST /c", &host(7), Who::default(), with_network).len();
+    assert_eq!((at_the_door(true), at_the_door(false)), (1, 0), "addresses are charged at the route's door alone");
     let charge = async |route: &str, last: u8| {
         let charges = limiter.charges_of_route(route, &host(last), Who::default(), true);
         hit(&limiter, &charges, &host(last)).await == Verdict::Admitted
