@@ -50,9 +50,25 @@ fn a_sliding_window_is_told_until_its_end_while_something_remains() {
         for (now, rest) in [5, 15, 64].into_iter().zip(window) {
             let (next, outcome) = sliding(anchor, state, now * 1_000_000, Rule::new(Algorithm::Sliding, 9, WINDOW), 1);
             assert_eq!((outcome.admitted, outcome.rest), (true, rest * 1_000_000), "{anchor:?} {now}");
+            // What this window admitted counts until the next one has ended too.
+            assert_eq!(outcome.fresh, (rest + 60) * 1_000_000, "{anchor:?} {now}");
             state = next;
         }
         state = None;
+    }
+}
+
+#[test]
+fn a_sliding_window_ends_at_its_end_and_is_forgotten_a_window_later() {
+    let rule = Rule::new(Algorithm::Sliding, 9, WINDOW);
+    let (state, _) = sliding(Anchor::FirstHit, None, 0, rule, 3);
+    for (now, remaining) in [(WINDOW, 5), (2 * WINDOW, 8)] {
+        let (next, outcome) = sliding(Anchor::FirstHit, state, now, rule, 1);
+        assert_eq!(
+            (outcome.remaining, outcome.rest, next.map(|next| next.start)),
+            (remaining, WINDOW, Some(now)),
+            "{now}"
+        );
     }
 }
 
