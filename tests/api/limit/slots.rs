@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use http_body::Body;
 use http_body_util::{BodyExt, Full};
 use labs_auth::{
     clock::Clock,
@@ -81,6 +82,15 @@ async fn a_crowd_of_strangers_takes_no_slot_from_the_count_of_whoever_holds_one(
         each.take(&format!("stranger {stranger}")).await.unwrap();
     }
     assert!(each.take("holder").await.is_err(), "the count of the held slot was let go");
+}
+
+#[tokio::test]
+async fn a_body_that_holds_a_slot_is_as_long_as_it_was() {
+    let slots = alone(SlotPolicy::new("reports", 1));
+    let mut held = slots.take("").await.unwrap().with(Full::new(bytes::Bytes::from("abc")));
+    assert_eq!((held.size_hint().exact(), held.is_end_stream()), (Some(3), false));
+    assert_eq!(held.frame().await.unwrap().unwrap().into_data().unwrap(), "abc");
+    assert_eq!((held.size_hint().exact(), held.is_end_stream()), (Some(0), true));
 }
 
 #[test]
