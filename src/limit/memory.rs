@@ -240,17 +240,15 @@ fn warmed(held: Option<State>, rule: Rule, now: u64, seen: &Seen) -> State {
         Algorithm::Sliding | Algorithm::SlidingEpoch => State { at: here, counted: one << 32 | (two & 0xffff_ffff) },
         Algorithm::Gcra | Algorithm::Bucket => State { at: here, counted: one },
     };
+    // The whole state of `gcra` is a moment, and the later one has spent more.
+    let spent = |it: State| (if rule.algorithm == Algorithm::Gcra { it.at } else { 0 }, it.counted);
     match held {
         Some(held) if is_same_window(held, told, rule, now) => match rule.algorithm {
             Algorithm::Fixed => {
                 let held = Fixed::from(held);
                 State { at: told.at.max(held.end), counted: told.counted.max(held.count) }
             }
-            // Its whole state is a moment, and the later one has spent more.
-            Algorithm::Gcra if told.at.abs_diff(held.at) <= SAME_WINDOW => {
-                if (held.at, held.counted) > (told.at, told.counted) { held } else { told }
-            }
-            _ if told.at.abs_diff(held.at) <= SAME_WINDOW && held.counted > told.counted => held,
+            _ if told.at.abs_diff(held.at) <= SAME_WINDOW && spent(held) > spent(told) => held,
             _ => told,
         },
         _ => told,

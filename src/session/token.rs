@@ -179,9 +179,7 @@ impl Signer {
         }
         Ok(claims)
     }
-}
 
-impl Signer {
     /// The key that a token names in its header, when it is one of ours.
     fn key_of(&self, token: &str) -> Option<&DecodingKey> {
         let (head, _) = token.split_once('.')?;
