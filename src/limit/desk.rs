@@ -133,7 +133,7 @@ impl Desk {
             look.cmd("LRANGE").arg(key).arg(0).arg(-1);
             let ((seconds, micros), _, times): ((u64, u64), i64, Vec<u64>) = self.0.pipe(key, &look).await?;
             let (mut base, mut len) = (0, 0);
-            let mut offsets = vec![0; usize::try_from(rule.quota).unwrap_or(0)];
+            let mut offsets = vec![0; usize::try_from(rule.quota - 1).unwrap_or(0)];
             let mut log = Times { base: &mut base, len: &mut len, offsets: &mut offsets };
             for time in times {
                 log.push(time, 1);

@@ -3,22 +3,29 @@
 
 use super::{Outcome, Rule};
 
-/// The newest admitted hits, oldest first, as offsets from the oldest. The slice bounds how many are kept.
+/// The newest admitted hits, oldest first: one more than the slice has places are kept.
 #[derive(Debug)]
 pub struct Times<'a> {
     /// The time of the oldest, in microseconds.
     pub base: &'a mut u64,
     pub len: &'a mut u32,
+    /// How much later each of the others was.
     pub offsets: &'a mut [u32],
 }
 
 impl Times<'_> {
     fn len(&self) -> usize {
-        usize::try_from(*self.len).unwrap_or(usize::MAX).min(self.offsets.len())
+        usize::try_from(*self.len).unwrap_or(usize::MAX).min(self.room())
+    }
+
+    /// How many are kept at most.
+    fn room(&self) -> usize {
+        self.offsets.len() + 1
     }
 
     fn at(&self, index: usize) -> u64 {
-        self.base.saturating_add(self.offsets.get(index).copied().unwrap_or(0).into())
+        let offset = index.checked_sub(1).and_then(|later| self.offsets.get(later));
+        self.base.saturating_add(offset.copied().unwrap_or(0).into())
     }
 
     /// The time of the newest.
@@ -32,35 +39,38 @@ impl Times<'_> {
         if count == 0 {
             return;
         }
-        let shift = self.offsets.get(count).copied().filter(|_| count < len).unwrap_or(0);
-        self.offsets.copy_within(count..len, 0);
-        for offset in &mut self.offsets[..len - count] {
-            *offset = offset.saturating_sub(shift);
+        if count < len {
+            let shift = self.offsets[count - 1];
+            self.offsets.copy_within(count..len - 1, 0);
+            for offset in &mut self.offsets[..len - 1 - count] {
+                *offset = offset.saturating_sub(shift);
+            }
+            *self.base = self.base.saturating_add(shift.into());
         }
-        *self.base = self.base.saturating_add(shift.into());
         *self.len = u32::try_from(len - count).unwrap_or(0);
     }
 
     /// Appends `count` hits at `now`, which no hit is later than. Without room the oldest make way.
     pub fn push(&mut self, now: u64, count: usize) {
-        let room = self.offsets.len();
-        let count = count.min(room);
-        self.drop_oldest((self.len() + count).saturating_sub(room));
+        let count = count.min(self.room());
+        self.drop_oldest((self.len() + count).saturating_sub(self.room()));
         let len = self.len();
         if len == 0 {
             *self.base = now;
         }
         // What is further away than an offset reaches has left every window that `log` takes.
         let offset = u32::try_from(now.saturating_sub(*self.base)).unwrap_or(u32::MAX);
-        self.offsets[len..len + count].fill(offset);
+        self.offsets[len.saturating_sub(1)..(len + count).saturating_sub(1)].fill(offset);
         *self.len = u32::try_from(len + count).unwrap_or(u32::MAX);
     }
 
     /// How many have left the window that ends now.
     fn left(&self, now: u64, window: u64) -> usize {
-        let len = self.len();
-        let base = *self.base;
-        self.offsets[..len].partition_point(|offset| base.saturating_add(u64::from(*offset)) + window <= now)
+        let gone = |offset: &u32| self.base.saturating_add(u64::from(*offset)) + window <= now;
+        match self.len().checked_sub(1) {
+            Some(later) if gone(&0) => 1 + self.offsets[..later].partition_point(gone),
+            _ => 0,
+        }
     }
 }
 

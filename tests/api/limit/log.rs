@@ -19,12 +19,12 @@ struct Record {
 
 impl Record {
     fn new(room: usize) -> Self {
-        Self { base: 0, len: 0, offsets: vec![0; room] }
+        Self { base: 0, len: 0, offsets: vec![0; room - 1] }
     }
 
     /// One whose only hit was at `moment`.
     fn at(moment: u64) -> Self {
-        Self { base: moment, len: 1, offsets: vec![0; 2] }
+        Self { base: moment, len: 1, offsets: vec![0; 1] }
     }
 
     fn hit(&mut self, now: u64, rule: Rule, cost: u32) -> Outcome {

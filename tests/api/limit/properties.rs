@@ -16,7 +16,7 @@ pub(crate) struct Counter {
 
 impl Counter {
     pub(crate) fn new(rule: Rule) -> Self {
-        let offsets = if rule.algorithm == Algorithm::Log { vec![0; rule.quota as usize] } else { Vec::new() };
+        let offsets = if rule.algorithm == Algorithm::Log { vec![0; rule.quota as usize - 1] } else { Vec::new() };
         Self { rule, state: None, base: 0, len: 0, offsets }
     }
 
