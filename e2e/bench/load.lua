@@ -1,6 +1,6 @@
 -- What wrk sends: wrk -s load.lua URL -- KIND METHOD BODY-FILE TOKEN-FILE CLIENTS [PAUSE]
 --   KIND     plain | me (a bearer token from the file) | refresh (each token is exchanged once, its successor goes on)
---   CLIENTS  many (every request comes from another address) | one | a number (so many take turns; `plain` only)
+--   CLIENTS  many (every request comes from another address) | one | a number (so many take turns; not `refresh`)
 --   PAUSE    milliseconds before each request of a connection, for a probe that is no load itself
 -- It ends with one line for the script: RESULT requests seconds above-399 broken p50-ms p99-ms
 
@@ -42,7 +42,11 @@ function init(args)
     end
     if tonumber(clients) then
         turns = {}
-        for place = 0, tonumber(clients) - 1 do turns[place + 1] = written({ ["X-Forwarded-For"] = address(place) }) end
+        for place = 0, tonumber(clients) - 1 do
+            local headers = { ["X-Forwarded-For"] = address(place) }
+            if kind == "me" then headers["Authorization"] = "Bearer " .. tokens[place % #tokens + 1] end
+            turns[place + 1] = written(headers)
+        end
     end
     if args[6] then
         local pause = tonumber(args[6])
@@ -70,9 +74,7 @@ function request()
     local headers = { ["Host"] = "localhost", ["X-Forwarded-For"] = client() }
     local content = body
     if content then headers["Content-Type"] = "application/json" end
-    if kind == "me" then
-        headers["Authorization"] = "Bearer " .. tokens[sent % #tokens + 1]
-    elseif kind == "refresh" then
+    if kind == "refresh" then
         content = '{"refresh_token":"' .. (table.remove(tokens, 1) or "none-left") .. '"}'
         headers["Content-Type"] = "application/json"
     end

@@ -4,6 +4,7 @@
 pub mod cookie;
 pub mod device;
 pub mod extract;
+mod genuine;
 mod key;
 pub mod key_ring;
 mod open;

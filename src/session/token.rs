@@ -1,6 +1,6 @@
 //! Access tokens: what they claim, how they are signed and judged. Time is judged by the house's clock, not the library's.
 
-use std::{fmt, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, DecodingKey, EncodingKey, Header, Validation, decode, decode_header, encode};
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::{
+    genuine::Genuine,
     key::{self, KeySet, TokenKeys},
     signature,
 };
@@ -55,6 +56,7 @@ pub struct Signer {
     accepted: Vec<Accepted>,
     /// What the library checks of every token.
     rules: Validation,
+    genuine: Genuine,
     public: KeySet,
 }
 
@@ -119,6 +121,7 @@ impl Signer {
             accepted.into_iter().map(|(id, key)| Accepted::new(algorithm, id, key)).collect::<Result<_, _>>();
         Ok(Self {
             rules: rules(algorithm, &issuer),
+            genuine: Genuine::default(),
             issuer,
             algorithm,
             key_id,
@@ -165,19 +168,24 @@ impl Signer {
     ///
     /// # Errors
     /// [`TokenError::Expired`] for a genuine token past its time, [`TokenError::Invalid`] for anything else.
-    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Claims, TokenError> {
-        let invalid = |_| TokenError::Invalid;
-        let key = self.key_of(token).ok_or(TokenError::Invalid)?;
-        let claims = decode::<Claims>(token, key, &self.rules).map_err(invalid)?.claims;
+    pub fn verify(&self, token: &str, now: Timestamp) -> Result<Arc<Claims>, TokenError> {
+        let claims = self.genuine.claims(token, || self.check(token))?;
         let leeway = i64::try_from(LEEWAY.as_secs()).unwrap_or(0);
         let latest_start = now.seconds().saturating_add(leeway);
-        if claims.r#type != TYPE || claims.iat > latest_start || claims.nbf.is_some_and(|start| start > latest_start) {
+        if claims.iat > latest_start || claims.nbf.is_some_and(|start| start > latest_start) {
             return Err(TokenError::Invalid);
         }
         if claims.exp.saturating_add(leeway) <= now.seconds() {
             return Err(TokenError::Expired);
         }
         Ok(claims)
+    }
+
+    /// What stays true of a token whatever the time: who signed it, and that it is an access token for us.
+    fn check(&self, token: &str) -> Result<Claims, TokenError> {
+        let key = self.key_of(token).ok_or(TokenError::Invalid)?;
+        let claims = decode::<Claims>(token, key, &self.rules).map_err(|_| TokenError::Invalid)?.claims;
+        if claims.r#type == TYPE { Ok(claims) } else { Err(TokenError::Invalid) }
     }
 
     /// The key that a token names in its header, when it is one of ours.

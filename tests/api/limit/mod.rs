@@ -2,10 +2,12 @@
 //!
 //! Redis halves run when `TEST_REDIS_URL` is set; without it they say that they were skipped.
 
+mod answers;
 mod client_ip;
 mod contract;
 mod desk;
 mod devices;
+mod fake;
 mod headers;
 mod journal;
 mod keys;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use labs_auth::{
+    clock::Clock,
     secret::SecretKey,
     session::{Signer, TokenKeys},
 };
@@ -78,6 +79,42 @@ async fn no_token_is_one_thing_and_a_bad_token_another() {
     for token in bad {
         let reply = somebody.get(ME).header("authorization", format!("Bearer {token}")).await;
         assert_eq!(reply.is_error(401, "AUTH_004").header("www-authenticate"), Some("Bearer"));
+    }
+}
+
+#[tokio::test]
+async fn a_believed_token_lends_its_belief_to_no_other() {
+    let world = World::new().await;
+    let anna = world.signed_in().await;
+    assert!(anna.is_signed_in().await && anna.is_signed_in().await);
+    let parts: Vec<&str> = anna.access.split('.').collect();
+    for altered in 0..parts.len() {
+        let mut parts: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+        let other = if parts[altered].starts_with('A') { "B" } else { "A" };
+        parts[altered].replace_range(..1, other);
+        let bearer = format!("Bearer {}", parts.join("."));
+        world.anonymous().get(ME).header("authorization", bearer).await.is_error(401, "AUTH_004");
+    }
+    anna.post("/api/auth/logout", json!({})).await;
+    anna.get(ME).await.is_error(401, "AUTH_004");
+}
+
+#[test]
+fn of_ten_thousand_tokens_each_says_its_own_again() {
+    let keys = TokenKeys::Shared { current: SecretKey::parse(SECRET).unwrap(), previous: None };
+    let signer = Signer::new(ISSUER.to_owned(), &keys).unwrap();
+    let now = Clock::system().now();
+    let sign = |session| signer.sign(Uuid::new_v4(), session, None, Uuid::new_v4(), now, Duration::from_mins(30));
+    let tokens: Vec<(Uuid, String)> = (0..10_000)
+        .map(|_| {
+            let session = Uuid::new_v4();
+            (session, sign(session).unwrap())
+        })
+        .collect();
+    for _ in 0..2 {
+        for (session, token) in &tokens {
+            assert_eq!(signer.verify(token, now).unwrap().sid, *session);
+        }
     }
 }
 
