@@ -1,5 +1,6 @@
 -- What wrk sends: wrk -s load.lua URL -- KIND METHOD BODY-FILE TOKEN-FILE CLIENTS [PAUSE]
 --   KIND     plain | me (a bearer token from the file) | refresh (each token is exchanged once, its successor goes on)
+--            | known (a browser's cookie from the file)
 --   CLIENTS  many (every request comes from another address) | one | a number (so many take turns; not `refresh`)
 --   PAUSE    milliseconds before each request of a connection, for a probe that is no load itself
 -- It ends with one line for the script: RESULT requests seconds above-399 broken p50-ms p99-ms
@@ -74,7 +75,9 @@ function request()
     local headers = { ["Host"] = "localhost", ["X-Forwarded-For"] = client() }
     local content = body
     if content then headers["Content-Type"] = "application/json" end
-    if kind == "refresh" then
+    if kind == "known" then
+        headers["Cookie"] = tokens[1]
+    elseif kind == "refresh" then
         content = '{"refresh_token":"' .. (table.remove(tokens, 1) or "none-left") .. '"}'
         headers["Content-Type"] = "application/json"
     end

@@ -1,7 +1,7 @@
 //! The accept loop over hyper: bounded headers, bounded header time, and a drain with a deadline. `axum::serve` keeps
 //! half-sent requests open, so it would neither close idle connections nor stop in time.
 
-use std::{io, os::unix::fs::FileTypeExt, path::PathBuf, time::Duration};
+use std::{io, os::unix::fs::FileTypeExt, path::PathBuf, sync::Arc, time::Duration};
 
 use axum::response::Response;
 use http::StatusCode;
@@ -125,10 +125,10 @@ impl Connections {
     where
         I: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let house = self.house.clone();
+        let house = Arc::new(self.house.clone());
         let service = tower::service_fn(move |mut request: http::Request<hyper::body::Incoming>| {
             request.extensions_mut().insert(peer);
-            let answer = tower::Service::call(&mut house.clone(), request);
+            let answer = Arc::clone(&house).answer(request);
             async move { answer.await.map(phrased) }
         });
         let connection = http1::Builder::new()

@@ -116,7 +116,8 @@ impl App {
             post: post.clone(),
         });
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let hashing = Hashing::new(cores, entropy.clone())?;
+        // One more than there are cores: while one ends and the next begins, no core waits for work.
+        let hashing = Hashing::new(cores + 1, entropy.clone())?;
         let tickets = Tickets::new(clock.clone(), entropy.clone());
         let proof = PasswordProof::new(hashing.clone());
         let passwords = Arc::new(Passwords {

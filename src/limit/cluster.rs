@@ -87,7 +87,7 @@ fn range(value: &Value) -> Option<Range> {
     let [Value::Int(start), Value::Int(end), Value::Array(primary), ..] = fields.as_slice() else { return None };
     let host = match primary.first()? {
         Value::BulkString(bytes) => String::from_utf8(bytes.clone()).ok()?,
-        Value::SimpleString(text) => text.clone(),
+        // A node that does not know how it is reached: like the seed.
         Value::Nil => String::new(),
         _ => return None,
     };

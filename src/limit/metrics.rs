@@ -17,7 +17,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::{Backend, Bucket, RedisState, policy::Policy};
+use super::{Backend, Bucket, RedisState, policy::Policy, striped::Striped};
 
 /// How a hit ended.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +72,10 @@ struct Decision {
     store: &'static str,
 }
 
+type Decisions = Counter<u64, Striped>;
+
 /// The counters of one bucket, by end and store.
-type Tally = [OnceLock<Counter>; Ended::COUNT * Store::COUNT];
+type Tally = [OnceLock<Decisions>; Ended::COUNT * Store::COUNT];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Reason {
@@ -83,7 +85,7 @@ struct Reason {
 /// The numbers. Gauges are read when somebody asks.
 pub(super) struct Metrics {
     registry: Registry,
-    decisions: Family<Decision, Counter>,
+    decisions: Family<Decision, Decisions>,
     /// Those of the buckets in [`Bucket::ALL`] that were used: the family is asked by its labels, under a lock that
     /// every core takes.
     known: Box<[Tally]>,
@@ -109,7 +111,7 @@ pub(super) struct Standing {
 impl Metrics {
     pub(super) fn new() -> Self {
         let mut registry = Registry::with_prefix("labs_auth_rate_limit");
-        let decisions = Family::default();
+        let decisions = Family::<Decision, Decisions>::default();
         // From 50 µs, a fast loopback, to beyond the budget of a request.
         let redis_seconds = Histogram::new(exponential_buckets(0.000_05, 2.0, 11));
         let (on_redis, redis_ping_micros, evictions) = (Gauge::default(), Gauge::default(), Gauge::default());

@@ -28,6 +28,7 @@ mod redis;
 mod refused;
 mod report;
 pub mod slots;
+mod striped;
 mod table;
 mod turns;
 mod verdict;

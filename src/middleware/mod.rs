@@ -56,7 +56,7 @@ pub struct Corridor {
 
 impl Corridor {
     /// Walks a request through, from the door to the room and back.
-    async fn walk(self: Arc<Self>, router: Router, mut request: Request) -> Response {
+    async fn walk(&self, router: Router, mut request: Request) -> Response {
         // Minted, never taken from the client: it is what a person quotes to support.
         let id = self.ids.mint();
         // Inferred once; log, limits and sessions read the same fact.
@@ -131,9 +131,23 @@ pub struct House {
     router: Router,
 }
 
+/// What a house gives back.
+type Answer = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
 impl House {
     pub fn new(corridor: Corridor, router: Router) -> Self {
         Self { corridor: Arc::new(corridor), router }
+    }
+
+    /// Answers one request of a connection. Each connection has a count of its own: those of the whole house would go
+    /// from core to core with every request.
+    pub fn answer<B>(self: Arc<Self>, request: http::Request<B>) -> Answer
+    where
+        B: http_body::Body<Data = bytes::Bytes> + Send + 'static,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let request = request.map(Body::new);
+        Box::pin(async move { Ok(self.corridor.walk(self.router.clone(), request).await) })
     }
 }
 
@@ -150,14 +164,13 @@ where
 {
     type Response = Response;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+    type Future = Answer;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
         Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, request: http::Request<B>) -> Self::Future {
-        let walk = Arc::clone(&self.corridor).walk(self.router.clone(), request.map(Body::new));
-        Box::pin(async move { Ok(walk.await) })
+        Arc::new(self.clone()).answer(request)
     }
 }

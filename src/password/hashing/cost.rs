@@ -4,7 +4,7 @@
 //! The bounds are about a second of one core and 256 MiB. They admit what the usual backends write (the defaults of
 //! argon2-cffi, passlib, Django and the OWASP password storage sheet); a hash above them is refused at import.
 
-/// Most memory of one hash in KiB: 256 MiB. With as many hashes at once as cores, four cores stay within one GiB.
+/// Most memory of one hash in KiB: 256 MiB. With one hash more at once than cores, four cores stay within 1.25 GiB.
 pub(super) const MEMORY_MAX_KIB: u64 = 256 * 1024;
 
 /// Most that Argon2 may write in all, in KiB: memory times passes, 1 GiB. RFC 9106's second choice (64 MiB, 3 passes)

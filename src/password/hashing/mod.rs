@@ -1,4 +1,4 @@
-//! Password hashes, bounded. Hashing takes a core and 19 MiB for tens of milliseconds, so only as many run at once as
+//! Password hashes, bounded. Hashing takes a core and 19 MiB for tens of milliseconds, so hardly more run at once than
 //! there are cores; the rest wait their turn, fairly among clients and for a bounded time, and are then told that the
 //! service is busy. The turn moves into the blocking thread: a client that leaves does not free the core it still uses.
 

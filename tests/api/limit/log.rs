@@ -44,6 +44,20 @@ fn an_admitted_hit_is_told_when_the_oldest_leaves() {
 }
 
 #[test]
+fn several_hits_of_a_full_record_leave_at_once() {
+    let mut record = Record::new(4);
+    let start = 7 * SECOND;
+    for after in [0, 1, 2, 50] {
+        assert!(record.hit(start + after * SECOND, rule(4), 1).admitted);
+    }
+    let outcome = record.hit(start + 62 * SECOND, rule(4), 1);
+    assert_eq!((outcome.admitted, outcome.remaining, outcome.rest), (true, 2, 48 * SECOND));
+    let outcome = record.hit(start + 100 * SECOND, rule(4), 3);
+    assert_eq!((outcome.admitted, outcome.remaining, outcome.rest), (false, 2, 10 * SECOND));
+    assert_eq!(record.hit(start + 110 * SECOND, rule(4), 3).rest, 12 * SECOND);
+}
+
+#[test]
 fn a_refused_cost_waits_for_as_many_hits_as_it_needs() {
     let mut record = Record::new(5);
     let start = 7 * SECOND;

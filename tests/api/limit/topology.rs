@@ -120,12 +120,31 @@ async fn a_cluster_of_three_nodes_decides_bucket_by_bucket() {
     }
     assert!(held.iter().all(|keys| *keys > 5), "one node holds nearly everything: {held:?}");
     // A mailbox with braces in it is counted where Redis looks for it.
-    let braces = Charge::auth_email(MailScope::Leave, "a{b}c@labs.example");
-    assert_eq!(admitted(&limiter, &braces, &host(7), 11).await, 10);
+    let mut braces = Vec::new();
+    for number in 0..8 {
+        for mail in [format!("a{{{number}}}c@labs.example"), format!("a{{}}{number}@labs.example")] {
+            let charge = Charge::auth_email(MailScope::Leave, &mail);
+            assert_eq!(admitted(&limiter, &charge, &host(7), 11).await, 10, "{mail}");
+            braces.push(charge.key().to_owned());
+        }
+    }
     assert_eq!(limiter.decided_by_memory(), 0);
     let desk = Desk::open(&address).await.unwrap();
     assert_eq!(desk.list("auth:*").await.unwrap().len(), 20);
-    assert_eq!(desk.reset(&[braces.key().to_owned()]).await.unwrap(), 1);
+    assert_eq!(desk.reset(&braces).await.unwrap(), 16);
+    // Nodes that do not know how they are reached are reached as the first one was.
+    for node in &nodes {
+        let mut node = connection(&format!("redis://{node}")).await;
+        let mut set = cmd("CONFIG");
+        set.arg("SET").arg("cluster-preferred-endpoint-type").arg("unknown-endpoint");
+        set.query_async::<()>(&mut node).await.unwrap();
+    }
+    let limiter = limiter_on(address).await;
+    for _ in 0..20 {
+        let client = somebody();
+        assert_eq!(admitted(&limiter, &Charge::auth(LOGIN, &client), &client, 31).await, 30);
+    }
+    assert_eq!(limiter.decided_by_memory(), 0);
 }
 
 #[tokio::test]

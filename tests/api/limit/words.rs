@@ -129,6 +129,27 @@ async fn the_numbers_of_a_limiter_say_what_it_did() {
     assert_eq!(limiter.hit("nothing of this name", "anna", None, &attempt).await, Hit::Admitted);
 }
 
+#[test]
+fn what_many_threads_count_adds_up() {
+    let limiter = Limiter::new(Quotas { ip_per_minute: 1, ..Quotas::default() }, None, Hand::default().clock());
+    std::thread::scope(|scope| {
+        for number in 0..40 {
+            let (limiter, client) = (&limiter, host(number));
+            scope.spawn(move || {
+                for _ in 0..100 {
+                    let attempt = Attempt::new(Uuid::nil());
+                    assert!(limiter.decide_now(&[Charge::ip(&client)], &client, "/", &attempt).is_some());
+                }
+            });
+        }
+    });
+    let text = limiter.metrics(&[]);
+    for (outcome, count) in [("admitted", 40), ("refused", 40 * 99)] {
+        let line = format!("decisions_total{{policy=\"ip\",outcome=\"{outcome}\",store=\"memory\"}} {count}\n");
+        assert!(text.contains(&line), "{line} is not in\n{text}");
+    }
+}
+
 #[tokio::test]
 async fn the_reset_is_the_second_in_which_the_window_has_ended_for_sure() {
     let hand = Hand::default();

@@ -7,7 +7,9 @@ use std::{
     hint::black_box,
     pin::pin,
     process::Command,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
     task::{Context, Waker},
+    thread,
     time::{Duration, Instant},
 };
 
@@ -57,11 +59,13 @@ pub(crate) fn micro() -> Outcome {
     }
     let quotas = |quota| Quotas { ip_per_minute: quota, public_ip_per_minute: quota, ..Quotas::default() };
     for (what, quota) in [("admitted", u32::MAX), ("refused", 1)] {
+        let limiter = Limiter::new(quotas(quota), None, Clock::system());
         for buckets in 1..=2 {
-            let limiter = Limiter::new(quotas(quota), None, Clock::system());
-            let nanos = median(|| whole_decision(&limiter, buckets))?;
+            let nanos = median(|| whole_decision(&limiter, 7, buckets))?;
             println!("| all that a request pays the limiter, {buckets} × `fixed`, {what} | {nanos:.0} |");
         }
+        let nanos = median(|| beside_another(&limiter))?;
+        println!("| the same, 2 × `fixed`, {what}, while a second thread does so for another client | {nanos:.0} |");
     }
     println!("\n| A tracked client | Bytes, key included | At most |\n|---|---:|---:|");
     println!("| all but `log` | {} | 32 |", alone("gcra", 30)?);
@@ -103,8 +107,8 @@ fn fresh_clients(algorithm: Algorithm) -> Outcome<Duration> {
 }
 
 /// What a request pays: its account, its charges, and the decision over them with metrics and header notes.
-fn whole_decision(limiter: &Limiter, buckets: usize) -> Outcome<Duration> {
-    let client = client(7);
+fn whole_decision(limiter: &Limiter, number: u32, buckets: usize) -> Outcome<Duration> {
+    let client = client(number);
     let start = processor()?;
     for _ in 0..DECISIONS {
         let attempt = Attempt::new(Uuid::nil());
@@ -116,6 +120,21 @@ fn whole_decision(limiter: &Limiter, buckets: usize) -> Outcome<Duration> {
         }
     }
     Ok(processor()?.saturating_sub(start))
+}
+
+/// The same of two buckets, while another thread's decisions touch what all of them share.
+fn beside_another(limiter: &Limiter) -> Outcome<Duration> {
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Relaxed) {
+                black_box(whole_decision(limiter, 8, 2).is_ok());
+            }
+        });
+        let span = whole_decision(limiter, 7, 2);
+        done.store(true, Relaxed);
+        span
+    })
 }
 
 /// [`bytes`] in a process of its own, whose memory nothing else has used.

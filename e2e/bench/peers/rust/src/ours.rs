@@ -18,7 +18,7 @@ use axum::{
 };
 use http::{HeaderValue, header};
 use labs_auth::{
-    clock::Clock,
+    clock::{Clock, Timestamp},
     error::{ApiError, envelope},
     limit::{
         Attempt, Backend, Charge, ClientIp, Limiter, Prefixes, RedisAddress, Setup, Verdict, Who, headers,
@@ -97,11 +97,11 @@ impl Parts {
             }
         }
     }
+}
 
-    fn dress(&self, attempt: &Attempt, refused: bool, mut response: Response) -> Response {
-        headers::write(attempt, self.clock.now(), refused, response.headers_mut());
-        response
-    }
+fn dress(attempt: &Attempt, now: Timestamp, refused: bool, mut response: Response) -> Response {
+    headers::write(attempt, now, refused, response.headers_mut());
+    response
 }
 
 impl<S> Layer<S> for Limits {
@@ -133,18 +133,21 @@ where
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        let parts = Arc::clone(&self.parts);
+        let parts = &self.parts;
         let client = parts.client(&request);
         // Who mints the ids of requests is not the limiter's matter.
         let attempt = Attempt::new(Uuid::nil());
         let charges = parts.charges(&request, &client);
         match parts.limiter.decide_now(&charges, &client, "/", &attempt) {
-            Some(Verdict::Admitted) => Answer::Admitted { inner: self.inner.call(request), attempt, parts },
+            Some(Verdict::Admitted) => {
+                Answer::Admitted { now: parts.clock.now(), inner: self.inner.call(request), attempt }
+            }
             Some(Verdict::Refused(refusal)) => {
-                let response = parts.dress(&attempt, true, refuse(refusal.into()));
+                let response = dress(&attempt, parts.clock.now(), true, refuse(refusal.into()));
                 Answer::Refused { response: Some(response) }
             }
             None => {
+                let parts = Arc::clone(parts);
                 // The clone was not asked whether it is ready, the original was.
                 let next = self.inner.clone();
                 let mut inner = std::mem::replace(&mut self.inner, next);
@@ -154,7 +157,7 @@ where
                         Verdict::Admitted => (false, inner.call(request).await?),
                         Verdict::Refused(refusal) => (true, refuse(refusal.into())),
                     };
-                    Ok(parts.dress(&attempt, refused, response))
+                    Ok(dress(&attempt, parts.clock.now(), refused, response))
                 });
                 Answer::Waits { answer }
             }
@@ -166,7 +169,7 @@ pin_project_lite::pin_project! {
     /// The answer to a request; only one that has to ask Redis takes an allocation.
     #[project = Step]
     pub(crate) enum Answer<F> {
-        Admitted { #[pin] inner: F, attempt: Attempt, parts: Arc<Parts> },
+        Admitted { #[pin] inner: F, attempt: Attempt, now: Timestamp },
         Refused { response: Option<Response> },
         Waits { answer: Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>> },
     }
@@ -177,8 +180,8 @@ impl<F: Future<Output = Result<Response, Infallible>>> Future for Answer<F> {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project() {
-            Step::Admitted { inner, attempt, parts } => {
-                inner.poll(context).map_ok(|response| parts.dress(attempt, false, response))
+            Step::Admitted { inner, attempt, now } => {
+                inner.poll(context).map_ok(|response| dress(attempt, *now, false, response))
             }
             Step::Refused { response } => response.take().map_or(Poll::Pending, |response| Poll::Ready(Ok(response))),
             Step::Waits { answer } => answer.as_mut().poll(context),
