@@ -13,7 +13,8 @@ use futures_util::FutureExt;
 use labs_auth::{
     clock::Clock,
     limit::{
-        Backend, Charge, Limiter, MailScope, Quotas, RedisAddress, RedisState, Setup, Verdict, policy::PolicySource,
+        Backend, Charge, ClientIp, Limiter, MailScope, Quotas, RedisAddress, RedisState, Setup, Verdict,
+        policy::PolicySource,
     },
 };
 use tokio::{net::TcpListener, time::timeout};
@@ -144,6 +145,38 @@ async fn an_answer_ends_with_the_first_refusal_that_counts() {
         assert_ne!(hit(&limiter, &login_and_mailbox(), &host(7)).await, Verdict::Admitted);
         assert_eq!((limiter.backend(), limiter.decided_by_memory()), (Backend::Redis, 0));
         assert_eq!(fake.heard().len(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn every_end_and_store_has_a_number_of_its_own() {
+    patiently(async || {
+        let gone = Arc::new(AtomicBool::new(false));
+        let is_gone = Arc::clone(&gone);
+        let fake = Fake::start(move |heard| {
+            if is_gone.load(SeqCst) {
+                return Some(Answer::HangsUp);
+            }
+            asks_about_login(heard).then(|| Answer::integers(&[&REFUSES[..], &NO_TIME].concat()))
+        })
+        .await;
+        let limiter = on(address(&fake), "", Clock::system()).await;
+        let login = |client: &ClientIp| Charge::auth(LOGIN, client);
+        for _ in 0..3 {
+            assert_ne!(hit(&limiter, &[login(&host(7))], &host(7)).await, Verdict::Admitted);
+        }
+        gone.store(true, SeqCst);
+        assert_eq!(admitted(&limiter, &login(&host(8)), &host(8), 31).await, 30);
+        let text = limiter.metrics(&[]);
+        for (outcome, store, count) in
+            [("refused", "redis", 1), ("refused", "process", 2), ("admitted", "memory", 30), ("refused", "memory", 1)]
+        {
+            let labels = format!("{{policy=\"auth\",outcome=\"{outcome}\",store=\"{store}\"}}");
+            let line = format!("decisions_total{labels} {count}\n");
+            assert!(text.contains(&line), "{line} is not in\n{text}");
+        }
+        assert!(text.contains("redis_seconds_count 1\n"), "{text}");
     })
     .await;
 }
