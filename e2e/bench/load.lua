@@ -27,6 +27,16 @@ local function address(place)
     return string.format("24.%d.%d.%d", math.floor(place / 65536) % 256, math.floor(place / 256) % 256, place % 256)
 end
 
+-- Who it is that asks, where that is told by a header.
+local function proven(headers, place)
+    if kind == "me" then
+        headers["Authorization"] = "Bearer " .. tokens[place % #tokens + 1]
+    elseif kind == "known" then
+        headers["Cookie"] = tokens[1]
+    end
+    return headers
+end
+
 local function written(headers)
     headers["Host"] = "localhost"
     if body then headers["Content-Type"] = "application/json" end
@@ -44,9 +54,7 @@ function init(args)
     if tonumber(clients) then
         turns = {}
         for place = 0, tonumber(clients) - 1 do
-            local headers = { ["X-Forwarded-For"] = address(place) }
-            if kind == "me" then headers["Authorization"] = "Bearer " .. tokens[place % #tokens + 1] end
-            turns[place + 1] = written(headers)
+            turns[place + 1] = written(proven({ ["X-Forwarded-For"] = address(place) }, place))
         end
     end
     if args[6] then
@@ -75,9 +83,8 @@ function request()
     local headers = { ["Host"] = "localhost", ["X-Forwarded-For"] = client() }
     local content = body
     if content then headers["Content-Type"] = "application/json" end
-    if kind == "known" then
-        headers["Cookie"] = tokens[1]
-    elseif kind == "refresh" then
+    proven(headers, sent)
+    if kind == "refresh" then
         content = '{"refresh_token":"' .. (table.remove(tokens, 1) or "none-left") .. '"}'
         headers["Content-Type"] = "application/json"
     end

@@ -12,9 +12,6 @@ use crate::clock::Timestamp;
 pub const EXPOSED: &str = "X-Total-Count, X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, \
                            X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
 
-/// The fields that are written here.
-const FIELDS: usize = 5;
-
 /// Room for one item of a field.
 const ITEM: usize = 48;
 
@@ -30,7 +27,6 @@ pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut Hea
         if tally.is_empty() {
             return;
         }
-        headers.reserve(FIELDS);
         let mut text = String::with_capacity(ITEM * tally.len());
         push_policies(&mut text, tally);
         insert(headers, POLICY, &text);

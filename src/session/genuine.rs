@@ -11,8 +11,11 @@ use super::token::{Claims, TokenError};
 /// How many are remembered. Of two that meet in one place the later one stays.
 const PLACES: usize = 4096;
 
-/// A token's digest, all of it, and what it says.
-type Known = ([u8; blake3::OUT_LEN], Arc<Claims>);
+/// Of a whole token.
+type Digest = [u8; blake3::OUT_LEN];
+
+/// A token's digest, and what it says.
+type Known = (Digest, Arc<Claims>);
 
 pub(super) struct Genuine(Box<[Mutex<Option<Known>>]>);
 
@@ -38,8 +41,8 @@ impl Genuine {
         Ok(claims)
     }
 
-    fn place(&self, digest: &[u8]) -> MutexGuard<'_, Option<Known>> {
-        let number = digest.iter().take(2).fold(0, |number, byte| number << 8 | usize::from(*byte));
+    fn place(&self, [high, low, ..]: &Digest) -> MutexGuard<'_, Option<Known>> {
+        let number = usize::from(u16::from_be_bytes([*high, *low]));
         self.0[number % PLACES].lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -35,6 +35,9 @@ use crate::Outcome;
 /// Room for two million clients: nobody is evicted while a million are counted.
 const MEMORY_MB: usize = 64;
 
+/// Header fields that the limiter writes.
+const FIELDS: usize = 5;
+
 /// What a request spends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spends {
@@ -100,7 +103,10 @@ impl Parts {
 }
 
 fn dress(attempt: &Attempt, now: Timestamp, refused: bool, mut response: Response) -> Response {
-    headers::write(attempt, now, refused, response.headers_mut());
+    let fields = response.headers_mut();
+    // As the corridor does, for all that it adds.
+    fields.reserve(FIELDS);
+    headers::write(attempt, now, refused, fields);
     response
 }
 
