@@ -188,7 +188,7 @@ impl Limiter {
         let note = |(hit, seen): (&Hit<'_>, &Seen)| {
             let reading = self.0.memory.keep_warm(hit.key, hit.rule, seen);
             if reading.admitted {
-                self.0.refused.lift(hit.key, hit.cost);
+                self.0.refused.lift(hit.key, hit.cost, now);
             } else if reading.remaining == 0 {
                 self.0.refused.keep(hit.key, hit.cost, reading.rest, now);
             }

@@ -9,6 +9,7 @@ use redis::{
     cmd,
 };
 use tokio::time::timeout;
+use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned, byteorder::big_endian::I64};
 
 use super::{
     algorithm::{Algorithm, Outcome, Rule},
@@ -34,8 +35,15 @@ static DECIDE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("dec
 
 static SLOTS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("slots.lua")));
 
-/// Integers that the script answers for each bucket.
-const ANSWERS: usize = 6;
+/// What the script answers for each bucket, as `ANSWER` in `decide.lua` packs it.
+#[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
+#[repr(C)]
+struct Answer {
+    admitted: i8,
+    remaining: I64,
+    rest: I64,
+    state: [I64; 3],
+}
 
 /// Where Redis is, and how to log in. It never prints itself.
 #[derive(Clone)]
@@ -288,7 +296,7 @@ async fn decide_at(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Resu
     read(hits, &answer).ok_or(Fault::Protocol)
 }
 
-async fn call(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Result<Vec<i64>, RedisError> {
+async fn call(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Result<Vec<u8>, RedisError> {
     let mut call = cmd("EVALSHA");
     call.arg(DECIDE.get_hash()).arg(hits.len());
     for hit in hits {
@@ -301,19 +309,20 @@ async fn call(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Result<Ve
     call.query_async(holder).await
 }
 
-/// The script's integers as what was seen; `None` when they are not what `decide.lua` says.
-fn read(hits: &[Hit<'_>], answer: &[i64]) -> Option<Vec<Seen>> {
-    let (now, answer) = answer.split_last()?;
-    let now = u64::try_from(*now).ok()?;
+/// The script's bytes as what was seen; `None` when they are not what `decide.lua` says.
+fn read(hits: &[Hit<'_>], answer: &[u8]) -> Option<Vec<Seen>> {
+    let (answers, now) = answer.split_last_chunk()?;
+    let now = u64::try_from(i64::from_be_bytes(*now)).ok()?;
+    let answers = <[Answer]>::ref_from_bytes(answers).ok()?;
     let mut seen = Vec::with_capacity(hits.len());
-    for (hit, one) in hits.iter().zip(answer.chunks(ANSWERS)) {
-        let &[admitted, remaining, rest, at, one, two] = one else {
-            return None;
-        };
-        let state = [u64::try_from(at).ok()?, u64::try_from(one).ok()?, u64::try_from(two).ok()?];
-        let remaining = u32::try_from(remaining).ok()?;
-        let rest = u64::try_from(rest).ok()?.max(1);
-        let outcome = Outcome { admitted: admitted == 1, remaining, rest, fresh: fresh(hit.rule, rest, state, now) };
+    for (hit, answer) in hits.iter().zip(answers) {
+        let number = |packed: I64| u64::try_from(packed.get()).ok();
+        let [at, one, two] = answer.state;
+        let state = [number(at)?, number(one)?, number(two)?];
+        let remaining = u32::try_from(answer.remaining.get()).ok()?;
+        let rest = number(answer.rest)?.max(1);
+        let admitted = answer.admitted == 1;
+        let outcome = Outcome { admitted, remaining, rest, fresh: fresh(hit.rule, rest, state, now) };
         seen.push(Seen { outcome, state, now });
     }
     let ended = seen.last().zip(hits.get(seen.len().wrapping_sub(1)));

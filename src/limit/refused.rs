@@ -5,7 +5,10 @@
 use std::{
     fmt,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -27,6 +30,8 @@ const SETS: usize = 4096;
 pub(super) struct Refused {
     hasher: RandomState,
     sets: Box<[Mutex<[Entry; WAYS]>]>,
+    /// When the last of them will have ended, in microseconds: mostly nobody is refused, and nothing need be looked for.
+    last: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -40,12 +45,15 @@ struct Entry {
 impl Refused {
     pub(super) fn new() -> Self {
         let sets = (0..SETS).map(|_| Mutex::default()).collect();
-        Self { hasher: RandomState::new(), sets }
+        Self { hasher: RandomState::new(), sets, last: AtomicU64::new(0) }
     }
 
     /// The refusal of a key, with what is left of its wait. What costs otherwise waits otherwise, and is another refusal.
     /// Of a refusal that goes on but is no longer believed, the first to come is told nothing, so that he asks.
     pub(super) fn find(&self, key: &str, cost: u32, now: u64) -> Option<Reading> {
+        if self.is_over(now) {
+            return None;
+        }
         let (fingerprint, mut set) = self.place(key, cost);
         let entry = set.iter_mut().find(|entry| entry.fingerprint == fingerprint && entry.until > now)?;
         if entry.kept <= now {
@@ -59,6 +67,7 @@ impl Refused {
     /// Remembers a refusal with nothing remaining.
     pub(super) fn keep(&self, key: &str, cost: u32, rest: Duration, now: u64) {
         let until = now.saturating_add(u64::try_from(rest.as_micros()).unwrap_or(u64::MAX));
+        self.last.fetch_max(until, Relaxed);
         let (fingerprint, mut set) = self.place(key, cost);
         let same = set.iter().position(|entry| entry.fingerprint == fingerprint);
         let index = same.or_else(|| (0..WAYS).min_by_key(|index| set[*index].kept)).unwrap_or(0);
@@ -66,7 +75,10 @@ impl Refused {
     }
 
     /// Forgets the refusal of a key that was admitted.
-    pub(super) fn lift(&self, key: &str, cost: u32) {
+    pub(super) fn lift(&self, key: &str, cost: u32, now: u64) {
+        if self.is_over(now) {
+            return;
+        }
         let (fingerprint, mut set) = self.place(key, cost);
         if let Some(entry) = set.iter_mut().find(|entry| entry.fingerprint == fingerprint) {
             *entry = Entry::default();
@@ -78,6 +90,11 @@ impl Refused {
         for set in &self.sets {
             *set.lock().unwrap_or_else(PoisonError::into_inner) = Default::default();
         }
+    }
+
+    /// Whether nobody is refused any more.
+    fn is_over(&self, now: u64) -> bool {
+        self.last.load(Relaxed) <= now
     }
 
     fn place(&self, key: &str, cost: u32) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {

@@ -50,10 +50,10 @@ fn asks_about_login(heard: &Heard) -> bool {
     heard.keys().iter().any(|key| key.starts_with("rate_limit:auth:"))
 }
 
-/// A server that answers decisions about a login with these integers for the first bucket, and for no other.
+/// A server that answers decisions about a login with these numbers for the first bucket, and for no other.
 async fn answers_login(first: [i64; 6]) -> Fake {
     let answer = [&first[..], &NO_TIME].concat();
-    Fake::start(move |heard| asks_about_login(heard).then(|| Answer::integers(&answer))).await
+    Fake::start(move |heard| asks_about_login(heard).then(|| Answer::decides(&answer))).await
 }
 
 /// Runs a test up to three times until it passes: a stall of this machine moves a request to memory, and proves nothing.
@@ -158,7 +158,7 @@ async fn every_end_and_store_has_a_number_of_its_own() {
             if is_gone.load(SeqCst) {
                 return Some(Answer::HangsUp);
             }
-            asks_about_login(heard).then(|| Answer::integers(&[&REFUSES[..], &NO_TIME].concat()))
+            asks_about_login(heard).then(|| Answer::decides(&[&REFUSES[..], &NO_TIME].concat()))
         })
         .await;
         let limiter = on(address(&fake), "", Clock::system()).await;
@@ -201,7 +201,9 @@ async fn only_a_lost_script_is_loaded_again() {
     patiently(async || {
         for (code, commands) in [("OOM", &["EVALSHA"][..]), ("NOSCRIPT", &["EVALSHA", "SCRIPT", "EVALSHA"])] {
             let refusal = format!("-{code} whatever\r\n");
-            let fake = Fake::start(move |heard| asks_about_login(heard).then(|| Answer::Says(refusal.clone()))).await;
+            let fake =
+                Fake::start(move |heard| asks_about_login(heard).then(|| Answer::Says(refusal.clone().into_bytes())))
+                    .await;
             let limiter = on(address(&fake), "", Clock::system()).await;
             fake.forget();
             assert_eq!(hit(&limiter, &login_and_mailbox(), &host(7)).await, Verdict::Admitted);
@@ -243,7 +245,7 @@ async fn what_redis_told_of_two_windows_outlives_the_first_in_a_memory_full_of_s
             if is_gone.load(SeqCst) {
                 return Some(Answer::HangsUp);
             }
-            asks_about_login(heard).then(|| Answer::integers(&spent))
+            asks_about_login(heard).then(|| Answer::decides(&spent))
         })
         .await;
         let limiter = on(address(&fake), "[buckets.auth]\nalgorithm = \"sliding\"\n", hand.clock()).await;

@@ -13,17 +13,46 @@ use tokio::{
 /// How it answers a command.
 pub(crate) enum Answer {
     /// These bytes, in the protocol's words.
-    Says(String),
+    Says(Vec<u8>),
     Silence,
     HangsUp,
 }
 
 impl Answer {
-    /// What `decide.lua` answers: six integers for each bucket that was asked, and the server's time.
-    pub(crate) fn integers(numbers: &[i64]) -> Self {
-        let lines = numbers.iter().map(|number| format!(":{number}\r\n"));
-        Self::Says(format!("*{}\r\n", numbers.len()) + &lines.collect::<String>())
+    /// What `decide.lua` answers: six numbers for each bucket that was asked, and the server's time.
+    pub(crate) fn decides(numbers: &[i64]) -> Self {
+        let packed = pack(numbers);
+        Self::Says([format!("${}\r\n", packed.len()).as_bytes(), &packed, b"\r\n"].concat())
     }
+}
+
+/// Numbers for each bucket.
+const NUMBERS: usize = 6;
+
+/// The bytes of an answer: the first number of each bucket takes one byte, all others eight.
+fn pack(numbers: &[i64]) -> Vec<u8> {
+    let (time, buckets) = numbers.split_last().unwrap();
+    let (buckets, rest) = buckets.as_chunks::<NUMBERS>();
+    assert!(rest.is_empty(), "{numbers:?}");
+    let bucket = |[admitted, others @ ..]: &[i64; NUMBERS]| {
+        let admitted = i8::try_from(*admitted).unwrap().to_be_bytes();
+        [&admitted[..], others.map(i64::to_be_bytes).as_flattened()].concat()
+    };
+    [buckets.iter().flat_map(bucket).collect(), time.to_be_bytes().to_vec()].concat()
+}
+
+/// The numbers of an answer.
+pub(crate) fn unpack(answer: &[u8]) -> Vec<i64> {
+    let (mut rest, mut numbers) = (answer, Vec::new());
+    let number = |bytes: &[u8]| i64::from_be_bytes(bytes.try_into().unwrap());
+    while rest.len() > size_of::<i64>() {
+        let (bucket, others) = rest.split_at(1 + (NUMBERS - 1) * size_of::<i64>());
+        numbers.push(i64::from(i8::from_be_bytes([bucket[0]])));
+        numbers.extend(bucket[1..].chunks(size_of::<i64>()).map(number));
+        rest = others;
+    }
+    numbers.push(number(rest));
+    numbers
 }
 
 /// A bucket that admits, and one that refuses, as the script answers them.
@@ -106,7 +135,7 @@ async fn serve(
         let heard = Heard { connection, words: command(&mut stream).await? };
         notes.lock().unwrap().push(heard.clone());
         match play(&heard).unwrap_or_else(|| all_is_well(&heard, port)) {
-            Answer::Says(text) => stream.write_all(text.as_bytes()).await?,
+            Answer::Says(text) => stream.write_all(&text).await?,
             Answer::Silence => {}
             Answer::HangsUp => return Ok(()),
         }
@@ -116,7 +145,7 @@ async fn serve(
 fn all_is_well(heard: &Heard, port: u16) -> Answer {
     if heard.is("EVALSHA") {
         let buckets = ADMITS.repeat(heard.keys().len());
-        return Answer::integers(&[buckets, NO_TIME.to_vec()].concat());
+        return Answer::decides(&[buckets, NO_TIME.to_vec()].concat());
     }
     let text = match heard.words[0].as_str() {
         "PING" => String::from("+PONG\r\n"),
@@ -125,7 +154,7 @@ fn all_is_well(heard: &Heard, port: u16) -> Answer {
         "SCRIPT" => format!("+{}\r\n", redis::Script::new(&heard.words[2]).get_hash()),
         _ => String::from("+OK\r\n"),
     };
-    Answer::Says(text)
+    Answer::Says(text.into_bytes())
 }
 
 /// The next command: an array of texts, each with its length in front.

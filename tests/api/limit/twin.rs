@@ -10,6 +10,7 @@ use redis::{Script, cmd, pipe};
 use uuid::Uuid;
 
 use super::{
+    fake::unpack,
     properties::{Counter, gaps, moments, rules},
     world::{connection, shared_url},
 };
@@ -57,9 +58,9 @@ async fn memory_and_redis_answer_the_same_schedule_identically() {
                 .to_owned();
             calls.add_command(call);
         }
-        let answers: Vec<Vec<i64>> = calls.query_async(&mut redis).await.unwrap();
+        let answers: Vec<Vec<u8>> = calls.query_async(&mut redis).await.unwrap();
         for (index, (answer, expected)) in answers.iter().zip(&expected).enumerate() {
-            assert_eq!(&answer[..3], expected, "{rule:?}, hit {index} of {gaps:?}");
+            assert_eq!(&unpack(answer)[..3], expected, "{rule:?}, hit {index} of {gaps:?}");
             decided += 1;
         }
     }
@@ -67,7 +68,7 @@ async fn memory_and_redis_answer_the_same_schedule_identically() {
 }
 
 #[tokio::test]
-async fn a_refusal_writes_nothing_to_redis() {
+async fn a_refusal_leaves_redis_as_it_was() {
     let Some(url) = shared_url() else { return };
     let mut redis = connection(&url).await;
     let script = Script::new(include_str!("../../../src/limit/decide.lua"));
@@ -76,7 +77,8 @@ async fn a_refusal_writes_nothing_to_redis() {
         let mut hit = async || {
             let mut call = script.key(&key);
             call.arg(algorithm.name()).arg(2).arg(600_000_000_u64).arg(2).arg(1).arg(0);
-            let answer: Vec<i64> = call.invoke_async(&mut redis).await.unwrap();
+            let answer: Vec<u8> = call.invoke_async(&mut redis).await.unwrap();
+            let answer = unpack(&answer);
             let dump: Vec<u8> = cmd("DUMP").arg(&key).query_async(&mut redis).await.unwrap();
             let expires: i64 = cmd("PEXPIRETIME").arg(&key).query_async(&mut redis).await.unwrap();
             (answer[0], dump, expires)
@@ -84,5 +86,46 @@ async fn a_refusal_writes_nothing_to_redis() {
         assert_eq!((hit().await.0, hit().await.0), (1, 1));
         let first = hit().await;
         assert_eq!((first.0, &first), (0, &hit().await), "{algorithm:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_no_counter_wrote_is_counted_as_nothing() {
+    const WINDOW: i64 = 60_000_000;
+    let Some(url) = shared_url() else { return };
+    let mut redis = connection(&url).await;
+    let script = Script::new(include_str!("../../../src/limit/decide.lua"));
+    // The value that is found, the cost of a hit on a quota of ten, and what it meets: admitted, how many remain, and the
+    // value that is left.
+    for (found, cost, admitted, remaining, left) in [
+        (None, 3, 1, 7, Some("3")),
+        (Some("0"), 3, 1, 7, Some("3")),
+        (Some("7"), 3, 1, 0, Some("10")),
+        (Some("8"), 3, 0, 2, Some("8")),
+        (Some("5000000000"), 1, 0, 0, Some("5000000000")),
+        (Some("many"), 3, 1, 7, Some("3")),
+        (Some(""), 3, 1, 7, Some("3")),
+        (Some("-5"), 3, 1, 7, Some("3")),
+        (Some("07"), 3, 1, 7, Some("3")),
+        (Some("1.5"), 3, 1, 7, Some("3")),
+        (Some("9223372036854775807"), 3, 1, 7, Some("3")),
+        (Some("3:4:5"), 3, 1, 7, Some("3")),
+        // What can never fit leaves what it found, and begins no window.
+        (None, 11, 0, 10, None),
+        (Some("4"), 11, 0, 6, Some("4")),
+    ] {
+        let key = format!("rate_limit:test:{}", Uuid::new_v4());
+        if let Some(found) = found {
+            cmd("SET").arg(&key).arg(found).arg("PX").arg(50_000).exec_async(&mut redis).await.unwrap();
+        }
+        let mut call = script.key(&key);
+        call.arg(Algorithm::Fixed.name()).arg(10).arg(WINDOW).arg(10).arg(cost).arg(0);
+        let answer: Vec<u8> = call.invoke_async(&mut redis).await.unwrap();
+        let value: Option<String> = cmd("GET").arg(&key).query_async(&mut redis).await.unwrap();
+        let told = unpack(&answer);
+        assert_eq!((&told[..2], value.as_deref()), (&[admitted, remaining][..], left), "{found:?}, {cost}");
+        assert!((1..=WINDOW).contains(&told[2]), "{told:?}");
+        let ttl: i64 = cmd("PTTL").arg(&key).query_async(&mut redis).await.unwrap();
+        assert_eq!((1..=WINDOW / 1000).contains(&ttl), left.is_some(), "{found:?}, {cost}");
     }
 }
