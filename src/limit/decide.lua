@@ -1,22 +1,23 @@
 -- One decision over one or more buckets, asked in order, stopping at the first refusal that counts. The twin of
 -- `algorithm/`: all arithmetic is in whole numbers below 2^53, which doubles hold exactly.
 --
--- KEYS[i]            the bucket's key
--- ARGV[6i - 5]       the algorithm's name
--- ARGV[6i - 4 …]     quota, window in microseconds, burst, cost, and 1 when a refusal does not end the decision
--- ARGV[6n + 1]       the time in microseconds; only tests send it, otherwise it is the server's own
+-- KEYS[i]       the bucket's key
+-- ARGV[i]       its quota, window in microseconds, burst, cost, 1 when a refusal does not end the decision, and the
+--               algorithm's name
+-- ARGV[n + 1]   the time in microseconds; only tests send it, otherwise it is the server's own
 --
--- Answers one text of bytes, which costs both sides far less than a list of integers does. For each bucket that was
--- asked: 1 admitted or 0 refused, what remains, the rest in microseconds, and the state (its moment and two numbers);
--- then the time, or 0 when none was needed. `ANSWER` and `TIME` say how long each is; the most significant byte is first.
+-- Answers, for each bucket that was asked: 1 admitted or 0 refused, what remains, the rest in microseconds, and the
+-- state (its moment and two numbers); then the time, or 0 when none was needed.
+--
+-- Both are packed: lists of numbers, each a text by itself, take client and server longer than everything else about a
+-- decision. The formats below say how long each number is; the most significant byte is first.
 --
 -- `fixed`: a string with an integer count; its TTL is the rest of the window, and its only clock.
 -- `log`: a list of the admitted hits' times. The others: a string of three numbers with colons between.
 -- A refused hit changes nothing, except that an integer key without a (sane) TTL gets a whole window.
 
-local FIELDS = 6
-local ANSWER, TIME = '>i1i8i8i8i8i8', '>i8'
-local given = ARGV[FIELDS * #KEYS + 1]
+local ASK, ANSWER, TIME = '>I4I8I4I4I1s', '>i1i8i8i8i8i8', '>i8'
+local given = ARGV[#KEYS + 1]
 local now = given and tonumber(given) or nil
 
 local function moment()
@@ -60,13 +61,13 @@ end
 -- Redis runs this file anew for each decision: an algorithm that nobody asks for is not even made.
 local function algorithm(name)
   if name == 'fixed' then
-    return function(key, quota, window, _, cost, cost_as_sent)
+    return function(key, quota, window, _, cost)
       window = window / 1000
       -- Counted first and taken back when it was too much: an admission asks nothing else but the rest of the window.
-      local count = redis.pcall('INCRBY', key, cost_as_sent)
+      local count = redis.pcall('INCRBY', key, cost)
       if type(count) ~= 'number' or count < cost then
         -- Another type, and a text that no counter wrote, count as nothing.
-        redis.call('SET', key, cost_as_sent)
+        redis.call('SET', key, cost)
         count = cost
       end
       local rest = redis.call('PTTL', key)
@@ -81,7 +82,7 @@ local function algorithm(name)
       if count == 0 then
         redis.call('DEL', key)
       else
-        redis.call('INCRBY', key, '-' .. cost_as_sent)
+        redis.call('DECRBY', key, cost)
       end
       return 0, math.max(0, quota - count), rest * 1000, 0, math.min(count, 4294967295), 0
     end
@@ -90,7 +91,7 @@ local function algorithm(name)
     return function(key, quota, window, burst, cost)
       local now = moment()
       local tat, ticks = held(key)
-      local full = tonumber(burst) * window
+      local full = burst * window
       local spent = 0
       if tat and tat >= now then
         spent = math.min((tat - now) * quota + math.min(ticks, quota - 1), full)
@@ -109,7 +110,7 @@ local function algorithm(name)
     return function(key, quota, window, burst, cost)
       local now = moment()
       local stamp, missing = held(key)
-      local full = tonumber(burst) * window
+      local full = burst * window
       if stamp and stamp <= now + ceil(full, quota) then
         now = math.max(now, stamp)
         missing = math.min(math.max(0, missing - (now - stamp) * quota), full)
@@ -220,17 +221,15 @@ local function algorithm(name)
 end
 
 local answer = ''
-local name, decide
+local last, decide
 for i, key in ipairs(KEYS) do
-  local at = FIELDS * (i - 1)
-  if ARGV[at + 1] ~= name then
-    name = ARGV[at + 1]
-    decide = algorithm(name)
+  local quota, window, burst, cost, goes_on, name = struct.unpack(ASK, ARGV[i])
+  if name ~= last then
+    last, decide = name, algorithm(name)
   end
-  local admitted, remaining, rest, state, one, two =
-    decide(key, tonumber(ARGV[at + 2]), tonumber(ARGV[at + 3]), ARGV[at + 4], tonumber(ARGV[at + 5]), ARGV[at + 5])
+  local admitted, remaining, rest, state, one, two = decide(key, quota, window, burst, cost)
   answer = answer .. struct.pack(ANSWER, admitted, remaining, rest, state, one, two)
-  if admitted == 0 and ARGV[at + 6] ~= '1' then
+  if admitted == 0 and goes_on == 0 then
     break
   end
 end

@@ -9,7 +9,10 @@ use redis::{
     cmd,
 };
 use tokio::time::timeout;
-use zerocopy::{FromBytes, Immutable, KnownLayout, Unaligned, byteorder::big_endian::I64};
+use zerocopy::{
+    FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned,
+    byteorder::big_endian::{I64, U32, U64},
+};
 
 use super::{
     algorithm::{Algorithm, Outcome, Rule},
@@ -35,7 +38,31 @@ static DECIDE: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("dec
 
 static SLOTS: LazyLock<Script> = LazyLock::new(|| Script::new(include_str!("slots.lua")));
 
-/// What the script answers for each bucket, as `ANSWER` in `decide.lua` packs it.
+/// What the script is asked about a bucket, as `ASK` in `decide.lua` unpacks it.
+#[derive(Immutable, IntoBytes, Unaligned)]
+#[repr(C)]
+struct Ask {
+    quota: U32,
+    window: U64,
+    burst: U32,
+    cost: U32,
+    goes_on: u8,
+    /// With a zero behind it.
+    algorithm: [u8; "sliding-epoch\0".len()],
+}
+
+impl Ask {
+    fn of(hit: &Hit<'_>) -> Self {
+        let Hit { rule, cost, goes_on, .. } = *hit;
+        let (quota, window, burst) = (rule.quota.into(), rule.window.into(), rule.burst.into());
+        let mut ask = Self { quota, window, burst, cost: cost.into(), goes_on: goes_on.into(), algorithm: [0; _] };
+        let name = rule.algorithm.name().as_bytes();
+        ask.algorithm[..name.len()].copy_from_slice(name);
+        ask
+    }
+}
+
+/// What it answers, as `ANSWER` packs it.
 #[derive(FromBytes, Immutable, KnownLayout, Unaligned)]
 #[repr(C)]
 struct Answer {
@@ -297,14 +324,15 @@ async fn decide_at(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Resu
 }
 
 async fn call(holder: &mut MultiplexedConnection, hits: &[Hit<'_>]) -> Result<Vec<u8>, RedisError> {
-    let mut call = cmd("EVALSHA");
-    call.arg(DECIDE.get_hash()).arg(hits.len());
+    // The command's name, the script's, the number of keys, and two for each hit.
+    let words = 3 + 2 * hits.len();
+    let mut call = Cmd::with_capacity(words, words * size_of::<Ask>());
+    call.arg("EVALSHA").arg(DECIDE.get_hash()).arg(hits.len());
     for hit in hits {
         call.arg(hit.key);
     }
-    for Hit { rule, cost, goes_on, .. } in hits {
-        call.arg(rule.algorithm.name()).arg(rule.quota).arg(rule.window).arg(rule.burst).arg(*cost);
-        call.arg(u8::from(*goes_on));
+    for hit in hits {
+        call.arg(Ask::of(hit).as_bytes());
     }
     call.query_async(holder).await
 }

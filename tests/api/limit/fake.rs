@@ -5,6 +5,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
+use labs_auth::limit::algorithm::Rule;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{TcpListener, TcpStream},
@@ -24,6 +25,20 @@ impl Answer {
         let packed = pack(numbers);
         Self::Says([format!("${}\r\n", packed.len()).as_bytes(), &packed, b"\r\n"].concat())
     }
+}
+
+/// What `decide.lua` is asked about a bucket; its refusal ends the decision.
+pub(crate) fn ask(rule: Rule, cost: u32) -> Vec<u8> {
+    [
+        &rule.quota.to_be_bytes()[..],
+        &rule.window.to_be_bytes(),
+        &rule.burst.to_be_bytes(),
+        &cost.to_be_bytes(),
+        &[0],
+        rule.algorithm.name().as_bytes(),
+        &[0],
+    ]
+    .concat()
 }
 
 /// Numbers for each bucket.
