@@ -1,6 +1,9 @@
-//! A fixed set-associative table: 32 bytes per client, key included, sized once. It knows keys only by their hash, never
-//! grows, never refuses for lack of a slot, and gives up the entry nearest to fresh. Never the one longest unseen: a
-//! flood of new keys must not flush a running refusal.
+//! A set-associative table: 32 bytes per client, key included, within a size that is given once. It knows keys only by
+//! their hash, never outgrows that size, never refuses for lack of a slot, and gives up the entry nearest to fresh. Never
+//! the one longest unseen: a flood of new keys must not flush a running refusal.
+//!
+//! Few clients stand close together, where a core finds them fast: a shard begins with one set and doubles when one of its
+//! sets is full, until it has all that are its own.
 
 use std::{
     fmt,
@@ -21,11 +24,9 @@ pub(super) const WAYS: usize = 16;
 /// Bytes of a slot.
 pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
 
-/// Independent locks. Sets behind one lock are few enough that a sweep holds it for microseconds.
-const SHARDS: usize = 1024;
-
-/// Shards swept before other tasks get their turn.
-const SWEPT_AT_ONCE: usize = 32;
+/// Fewest independent locks of a table that has so many sets. Sets behind one lock are few enough that a sweep holds it
+/// for microseconds.
+const SHARDS: usize = 128;
 
 /// Bits of a whole second since the table's start: eight years.
 const SECOND_BITS: u32 = 28;
@@ -68,25 +69,31 @@ pub(super) type Share = u8;
 pub(super) struct Table {
     /// Seeded by chance, so that nobody can choose keys that meet in one set.
     hasher: RandomState,
+    /// The first set of every shard, then the second of every shard, and so on.
     places: Box<[Place]>,
-    sets: usize,
-    /// Each for every so many-th set.
-    shards: Box<[Mutex<()>]>,
+    shards: Box<[Mutex<Open>]>,
+    /// Sets of a shard, a power of two.
+    own: usize,
     evicted: AtomicU64,
 }
+
+/// How many sets of a shard are in use, a power of two.
+type Open = usize;
 
 impl Table {
     /// A table of so many slots, one set at least.
     pub(super) fn new(slots: usize) -> Self {
         let sets = (slots / WAYS).max(1);
-        let (count, shards) = (sets * WAYS, SHARDS.min(sets));
+        let own = (sets / SHARDS).checked_ilog2().map_or(1, |power| 1 << power);
+        let shards = sets / own;
+        let count = shards * own * WAYS;
         let untouched = <[Place]>::new_box_zeroed_with_elems(count);
         Self {
             hasher: RandomState::new(),
             // Where there is no memory, the second attempt ends the process as every other would.
             places: untouched.unwrap_or_else(|_| (0..count).map(|_| Place::default()).collect()),
-            sets,
-            shards: (0..shards).map(|_| Mutex::default()).collect(),
+            shards: (0..shards).map(|_| Mutex::new(1)).collect(),
+            own,
             evicted: AtomicU64::new(0),
         }
     }
@@ -99,84 +106,111 @@ impl Table {
         seconds: impl FnOnce() -> u32,
         change: impl FnOnce(Option<Entry>) -> (Option<(Entry, Share)>, R),
     ) -> R {
-        let (fingerprint, set) = self.place(key);
-        let _alone = self.lock(set);
-        let ways = self.ways(set);
-        let found = ways.iter().position(|[known, ..]| known.load(Relaxed) == fingerprint);
-        let (next, answer) = change(found.map(|index| Slot::at(&ways[index]).entry()));
+        let (fingerprint, shard) = self.find(key);
+        let mut open = self.lock(shard);
+        let mut ways = self.set(shard, fingerprint, *open).iter();
+        let found = ways.find(|[known, ..]| known.load(Relaxed) == fingerprint);
+        let (next, answer) = change(found.map(|place| Slot::at(place).entry()));
         if let Some((next, share)) = next {
-            let index = found.unwrap_or_else(|| self.make_room(ways, seconds()));
-            Slot::of(fingerprint, next, share).put(&ways[index]);
+            let place = found.unwrap_or_else(|| self.make_room(shard, fingerprint, &mut open, seconds()));
+            Slot::of(fingerprint, next, share).put(place);
         }
         answer
     }
 
-    /// What a key is known by, and its set. Two keys are taken for one when all 64 bits agree.
-    fn place(&self, key: &str) -> (u64, usize) {
-        let hash = self.hasher.hash_one(key);
-        (hash.max(1), usize::try_from(hash % (self.sets as u64)).unwrap_or(0))
+    /// What a key is known by, and its shard. Two keys are taken for one when all 64 bits agree.
+    fn find(&self, key: &str) -> (u64, usize) {
+        let fingerprint = self.hasher.hash_one(key).max(1);
+        // The high bits choose the shard and the low ones the set.
+        let shard = u128::from(fingerprint) * (self.shards.len() as u128) >> u64::BITS;
+        (fingerprint, usize::try_from(shard).unwrap_or(0))
     }
 
-    /// The lock of a set. A panic under it leaves a whole slot or none, and no slot depends on another.
-    fn lock(&self, set: usize) -> MutexGuard<'_, ()> {
-        self.shards[set % self.shards.len()].lock().unwrap_or_else(PoisonError::into_inner)
+    /// The lock of a shard. A panic under it leaves a whole slot or none, and no slot depends on another.
+    fn lock(&self, shard: usize) -> MutexGuard<'_, Open> {
+        self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ways(&self, set: usize) -> &[Place] {
+    /// The slots in which a key may stand while so many sets of its shard are in use.
+    fn set(&self, shard: usize, fingerprint: u64, open: Open) -> &[Place] {
+        self.ways(shard, usize::try_from(fingerprint & (open as u64 - 1)).unwrap_or(0))
+    }
+
+    /// The slots of a shard's so many-th set.
+    fn ways(&self, shard: usize, index: usize) -> &[Place] {
+        let set = index * self.shards.len() + shard;
         &self.places[set * WAYS..(set + 1) * WAYS]
     }
 
-    /// An empty slot, an ended one, or the one nearest to fresh: lowest share used, then soonest ended.
-    fn make_room(&self, ways: &[Place], seconds: u32) -> usize {
-        // Share and end of each, in the order in which they make way.
-        let (mut victim, mut nearest) = (0, u64::MAX);
-        for (index, slot) in ways.iter().map(Slot::at).enumerate() {
-            let ends = slot.notes & SECONDS;
-            if slot.fingerprint == 0 || ends <= u64::from(seconds) {
-                return index;
+    /// An empty slot, an ended one, or the one nearest to fresh: lowest share used, then soonest ended. That one makes way
+    /// only when its shard has all its sets in use.
+    fn make_room(&self, shard: usize, fingerprint: u64, open: &mut Open, seconds: u32) -> &Place {
+        loop {
+            let set = self.set(shard, fingerprint, *open);
+            let order = |place: &&Place| Slot::at(place).order(seconds);
+            if let Some(place) = set.iter().find(|place| order(place) == 0) {
+                return place;
             }
-            let order = slot.notes & SHARE | ends;
-            if order < nearest {
-                (victim, nearest) = (index, order);
+            if *open == self.own {
+                self.evicted.fetch_add(1, Relaxed);
+                return set.iter().min_by_key(order).unwrap_or(&set[0]);
+            }
+            self.double(shard, open);
+        }
+    }
+
+    /// Takes as many sets into use again as were, and moves to them what belongs there.
+    fn double(&self, shard: usize, open: &mut Open) {
+        for index in 0..*open {
+            for (place, new) in self.ways(shard, index).iter().zip(self.ways(shard, index + *open)) {
+                let slot = Slot::at(place);
+                if slot.fingerprint & (*open as u64) != 0 {
+                    slot.put(new);
+                    Slot::default().put(place);
+                }
             }
         }
-        self.evicted.fetch_add(1, Relaxed);
-        victim
+        *open *= 2;
     }
 
     /// Empties the slot of a key.
     pub(super) fn forget(&self, key: &str) {
-        let (fingerprint, set) = self.place(key);
-        let _alone = self.lock(set);
-        for place in self.ways(set).iter().filter(|place| Slot::at(place).fingerprint == fingerprint) {
+        let (fingerprint, shard) = self.find(key);
+        let open = self.lock(shard);
+        for place in
+            self.set(shard, fingerprint, *open).iter().filter(|place| Slot::at(place).fingerprint == fingerprint)
+        {
             Slot::default().put(place);
         }
     }
 
-    /// Empties what has ended, one shard at a time; requests go on in all the others.
+    /// Empties what has ended, one shard at a time; requests go on in all the others, and other tasks in between.
     pub(super) async fn sweep(&self, seconds: impl Fn() -> u32) {
         for shard in 0..self.shards.len() {
             self.sweep_shard(shard, &seconds);
-            if shard % SWEPT_AT_ONCE == 0 {
-                tokio::task::yield_now().await;
-            }
+            tokio::task::yield_now().await;
         }
     }
 
     fn sweep_shard(&self, shard: usize, seconds: impl Fn() -> u32) {
-        let _alone = self.lock(shard);
+        let open = self.lock(shard);
         let now = seconds();
-        for set in (shard..self.sets).step_by(self.shards.len()) {
-            let ended = |slot: Slot| slot.fingerprint != 0 && slot.entry().ends <= now;
-            for place in self.ways(set).iter().filter(|place| ended(Slot::at(place))) {
-                Slot::default().put(place);
-            }
+        let ended = |slot: Slot| slot.fingerprint != 0 && slot.entry().ends <= now;
+        for place in self.in_use(shard, *open).filter(|place| ended(Slot::at(place))) {
+            Slot::default().put(place);
         }
+    }
+
+    /// Every slot of a shard that anybody may stand in.
+    fn in_use(&self, shard: usize, open: Open) -> impl Iterator<Item = &Place> {
+        (0..open).flat_map(move |index| self.ways(shard, index))
     }
 
     /// How many slots are taken, by ended entries too until they are swept.
     pub(super) fn len(&self) -> usize {
-        self.places.iter().filter(|place| Slot::at(place).fingerprint != 0).count()
+        let taken =
+            |shard| self.in_use(shard, *self.lock(shard)).filter(|place| Slot::at(place).fingerprint != 0).count();
+        (0..self.shards.len()).map(taken).sum()
     }
 
     /// How many entries that still said something had to make room.
@@ -211,6 +245,12 @@ impl Slot {
         let notes =
             u64::from(share) << (2 * SECOND_BITS) | u64::from(entry.told_until) << SECOND_BITS | u64::from(entry.ends);
         Self { fingerprint, at: entry.state.at, counted: entry.state.counted, notes }
+    }
+
+    /// The order in which slots make way: 0 for one that nothing is lost with, then by share used and by end.
+    const fn order(&self, seconds: u32) -> u64 {
+        let ends = self.notes & SECONDS;
+        if self.fingerprint == 0 || ends <= seconds as u64 { 0 } else { self.notes & SHARE | ends }
     }
 
     fn entry(self) -> Entry {
