@@ -167,7 +167,7 @@ fn charges(asked: &Asked, settings: &Settings, limiter: &Limiter) -> Result<Vec<
         public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
         siblings: settings.service_keys.clone(),
     };
-    let mut charges = volumetric.charges(&asked.path, &client);
+    let mut charges = volumetric.charges(&asked.path, &client).into_vec();
     let routes = router::planned(settings.environment, settings.server.screens);
     let method = asked.method.to_ascii_uppercase();
     let Some(route) = routes.iter().find(|route| route.path == asked.path && route.verb.name() == method) else {

@@ -6,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use smallvec::SmallVec;
 use uuid::Uuid;
 
 use super::{Bucket, algorithm::Rule, memory::Reading, policy::Policy};
@@ -27,7 +28,8 @@ struct Account {
 struct State {
     /// `None`: a fault was met, and memory decides the rest of this request.
     allowance: Option<Duration>,
-    tally: Vec<Applied>,
+    /// Few requests meet more buckets than these, which lie beside the heap.
+    tally: SmallVec<[Applied; 2]>,
 }
 
 /// A bucket that applied, and how it stood after this request.
@@ -52,7 +54,7 @@ impl Applied {
 impl Attempt {
     /// The account of the request with this id, nothing spent.
     pub fn new(request_id: Uuid) -> Self {
-        let state = Mutex::new(State { allowance: Some(ALLOWANCE), tally: Vec::new() });
+        let state = Mutex::new(State { allowance: Some(ALLOWANCE), tally: SmallVec::new() });
         Self(Arc::new(Account { request_id, state }))
     }
 

@@ -2,10 +2,11 @@
 //! It refuses to look at sockets and headers; `middleware/client_ip.rs` does, once per request.
 
 use std::{
-    fmt,
+    fmt::{self, Write},
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    sync::Arc,
 };
+
+use arrayvec::ArrayString;
 
 /// How many leading bits of an address make one counted client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +38,13 @@ impl Default for Prefixes {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientIp {
     origin: Origin,
-    /// The full address, and what is counted: often one text.
-    address: Arc<str>,
-    network: Arc<str>,
+    /// The full address, and what is counted.
+    address: Text,
+    network: Text,
 }
+
+/// Every request's address is written once: beside the heap, with room for an IPv6 address and its prefix.
+type Text = ArrayString<{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127".len() }>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
@@ -56,9 +60,9 @@ impl ClientIp {
         let text = render(address);
         let counted = counted(address);
         let network = match counted {
-            _ if counted == address && prefixes.keep_all_of(address) => Arc::clone(&text),
-            IpAddr::V4(v4) => render_v4(v4, prefixes.ipv4).into(),
-            IpAddr::V6(v6) => render_v6(v6, prefixes.ipv6).into(),
+            _ if counted == address && prefixes.keep_all_of(address) => text,
+            IpAddr::V4(v4) => render_v4(v4, prefixes.ipv4),
+            IpAddr::V6(v6) => render_v6(v6, prefixes.ipv6),
         };
         Self { origin: Origin::Address(address), address: text, network }
     }
@@ -74,8 +78,8 @@ impl ClientIp {
     }
 
     fn nameless(origin: Origin, word: &str) -> Self {
-        let word: Arc<str> = word.into();
-        Self { origin, address: Arc::clone(&word), network: word }
+        let word = text(format_args!("{word}"));
+        Self { origin, address: word, network: word }
     }
 
     /// The same client, counted by other prefixes.
@@ -123,29 +127,34 @@ fn counted(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Every request's address is written once, and most are of four octets: these are put together by hand, beside the heap.
-fn render(address: IpAddr) -> Arc<str> {
-    let IpAddr::V4(v4) = address else { return address.to_string().into() };
-    let mut text = [b'.'; "255.255.255.255".len()];
-    let mut end = 0;
-    for octet in v4.octets() {
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(octet).as_bytes();
-        text[end..end + digits.len()].copy_from_slice(digits);
-        end += digits.len() + 1;
+/// Most addresses are of four octets: these are put together by hand.
+fn render(address: IpAddr) -> Text {
+    let IpAddr::V4(v4) = address else { return text(format_args!("{address}")) };
+    let mut text = Text::new();
+    for (place, octet) in v4.octets().into_iter().enumerate() {
+        if place > 0 {
+            text.push('.');
+        }
+        text.push_str(itoa::Buffer::new().format(octet));
     }
-    // Digits and dots are text.
-    str::from_utf8(&text[..end - 1]).unwrap_or_default().into()
+    text
 }
 
-fn render_v4(address: Ipv4Addr, prefix: u8) -> String {
+fn render_v4(address: Ipv4Addr, prefix: u8) -> Text {
     let kept = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into())).unwrap_or(0);
     let network = Ipv4Addr::from_bits(address.to_bits() & kept);
-    if prefix >= 32 { network.to_string() } else { format!("{network}/{prefix}") }
+    if prefix >= 32 { render(network.into()) } else { text(format_args!("{network}/{prefix}")) }
 }
 
-fn render_v6(address: Ipv6Addr, prefix: u8) -> String {
+fn render_v6(address: Ipv6Addr, prefix: u8) -> Text {
     let kept = u128::MAX.checked_shl(128_u32.saturating_sub(prefix.into())).unwrap_or(0);
     let network = Ipv6Addr::from_bits(address.to_bits() & kept);
-    if prefix >= 128 { network.to_string() } else { format!("{network}/{prefix}") }
+    if prefix >= 128 { render(network.into()) } else { text(format_args!("{network}/{prefix}")) }
+}
+
+fn text(words: fmt::Arguments<'_>) -> Text {
+    let mut text = Text::new();
+    // There is room for every address.
+    let _ = text.write_fmt(words);
+    text
 }

@@ -1,11 +1,11 @@
 //! What every counted answer tells of its budget: the IETF draft's `RateLimit` fields (revision 11) and the older
 //! `X-RateLimit-*`. It refuses to show a mailbox's numbers, and leaves `Retry-After` to the error that carries it.
 
-use std::time::Duration;
+use std::{cell::RefCell, time::Duration};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::{Attempt, attempt::Applied};
+use super::{Attempt, Bucket, algorithm::Rule, attempt::Applied};
 use crate::clock::Timestamp;
 
 /// `Access-Control-Expose-Headers`: what a browser's script may read.
@@ -28,8 +28,12 @@ pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut Hea
             return;
         }
         let mut text = String::with_capacity(ITEM * tally.len());
-        push_policies(&mut text, tally);
-        insert(headers, POLICY, &text);
+        if let [only] = tally {
+            headers.insert(POLICY, told(only, |told| &told.policy));
+        } else {
+            push_policies(&mut text, tally);
+            insert(headers, POLICY, &text);
+        }
         // A refusal by a mailbox with numbers beside it would say which bucket it was that still had room.
         if refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox()) {
             return;
@@ -51,10 +55,48 @@ fn push_standing(text: &mut String, applied: &Applied) {
 }
 
 fn write_numbers(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
-    let mut digits = itoa::Buffer::new();
-    insert(headers, LIMIT, digits.format(applied.rule.capacity()));
-    insert(headers, REMAINING, digits.format(applied.remaining));
-    insert(headers, RESET, digits.format(reset(now, applied.rest)));
+    headers.insert(LIMIT, told(applied, |told| &told.limit));
+    headers.insert(REMAINING, HeaderValue::from(applied.remaining));
+    headers.insert(RESET, HeaderValue::from(reset(now, applied.rest)));
+}
+
+/// What is told of a bucket whoever asks.
+struct Told {
+    bucket: Bucket,
+    rule: Rule,
+    policy: HeaderValue,
+    limit: HeaderValue,
+}
+
+impl Told {
+    fn of(applied: &Applied) -> Self {
+        let mut text = String::new();
+        push_policies(&mut text, std::slice::from_ref(applied));
+        // Names are letters, digits and dashes.
+        let policy = HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(""));
+        Self { bucket: applied.bucket, rule: applied.rule, policy, limit: HeaderValue::from(applied.rule.capacity()) }
+    }
+}
+
+/// Rules that a thread remembers the words of.
+const REMEMBERED: usize = 16;
+
+/// A part of what this thread has told of a bucket before: it changes with the operator's file alone.
+fn told(applied: &Applied, part: fn(&Told) -> &HeaderValue) -> HeaderValue {
+    thread_local! {
+        static BEFORE: RefCell<Vec<Told>> = const { RefCell::new(Vec::new()) };
+    }
+    BEFORE.with_borrow_mut(|before| {
+        let same = before.iter().position(|told| (told.bucket, told.rule) == (applied.bucket, applied.rule));
+        let place = same.unwrap_or_else(|| {
+            if before.len() == REMEMBERED {
+                before.clear();
+            }
+            before.push(Told::of(applied));
+            before.len() - 1
+        });
+        part(&before[place]).clone()
+    })
 }
 
 /// `"auth";q=30;w=60` of each; a window that is not whole seconds is not told.

@@ -12,6 +12,7 @@ use std::{
 };
 
 use bytes::{Buf, BytesMut};
+use smallvec::SmallVec;
 use zerocopy::FromBytes;
 
 use super::algorithm::{LOG_QUOTA_MAX, Times};
@@ -51,11 +52,14 @@ pub(super) struct Journal {
 #[derive(Debug)]
 struct Shard {
     /// In the order in which their records lie.
-    classes: Vec<Class>,
+    classes: Classes,
     /// A part of the one allocation that all shards have, which the system fills in page by page as clients come. Many
     /// that grow would leave behind what they grew out of.
     bytes: BytesMut,
 }
+
+/// Few operators have more quotas than these, which need no memory beside their shard's.
+type Classes = SmallVec<[Class; 4]>;
 
 /// The records of one quota, one after another.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +70,7 @@ struct Class {
 
 /// A shard at work.
 struct Records<'a> {
-    classes: &'a mut Vec<Class>,
+    classes: &'a mut Classes,
     words: &'a mut [u32],
 }
 
@@ -80,7 +84,7 @@ impl Journal {
         // Bytes may begin anywhere, words may not.
         let mut whole = BytesMut::zeroed(shards * SHARD_BYTES + align_of::<u32>());
         whole.advance(whole.as_ptr().align_offset(align_of::<u32>()));
-        let shard = |_| Mutex::new(Shard { classes: Vec::new(), bytes: whole.split_to(SHARD_BYTES) });
+        let shard = |_| Mutex::new(Shard { classes: Classes::new(), bytes: whole.split_to(SHARD_BYTES) });
         Self {
             hashers: [RandomState::new(), RandomState::new()],
             shards: (0..shards).map(shard).collect(),

@@ -2,6 +2,7 @@
 //! else locks an office out of its own login; they carry buckets of their own.
 
 use http::HeaderMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::host::is_health;
 use crate::{
@@ -48,11 +49,11 @@ impl Volumetric {
 
 impl Volumetric {
     /// What a request to this path spends.
-    pub fn charges(&self, path: &str, client: &ClientIp) -> Vec<Charge> {
+    pub fn charges(&self, path: &str, client: &ClientIp) -> SmallVec<[Charge; 2]> {
         if !self.enabled || !is_counted(path) {
-            return Vec::new();
+            return SmallVec::new();
         }
-        let mut charges = vec![Charge::ip(client)];
+        let mut charges = smallvec![Charge::ip(client)];
         if self.public_prefixes.iter().any(|prefix| is_under(path, prefix)) {
             charges.push(Charge::public_ip(client));
         }

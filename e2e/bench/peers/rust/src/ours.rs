@@ -26,6 +26,7 @@ use labs_auth::{
     },
     middleware::client_ip::{Peer, TrustedProxies},
 };
+use smallvec::{SmallVec, smallvec};
 use tokio_util::sync::CancellationToken;
 use tower::{Layer, Service};
 use uuid::Uuid;
@@ -46,6 +47,9 @@ pub(crate) enum Spends {
     /// The policies that the file puts on its path.
     Route,
 }
+
+/// What one request spends; two, as in the corridor, lie beside the heap.
+type Charges = SmallVec<[Charge; 2]>;
 
 /// The layer.
 #[derive(Clone)]
@@ -88,15 +92,15 @@ impl Parts {
         self.proxies.infer(&peer, request.headers(), Prefixes::default())
     }
 
-    fn charges(&self, request: &Request, client: &ClientIp) -> Vec<Charge> {
+    fn charges(&self, request: &Request, client: &ClientIp) -> Charges {
         let path = request.uri().path();
         match self.spends {
-            Spends::Buckets(1) => vec![Charge::ip(client)],
-            Spends::Buckets(2) => vec![Charge::ip(client), Charge::public_ip(client)],
-            Spends::Buckets(_) => vec![Charge::ip(client), Charge::public_ip(client), Charge::auth("/", client)],
+            Spends::Buckets(1) => smallvec![Charge::ip(client)],
+            Spends::Buckets(2) => smallvec![Charge::ip(client), Charge::public_ip(client)],
+            Spends::Buckets(_) => smallvec![Charge::ip(client), Charge::public_ip(client), Charge::auth("/", client)],
             Spends::Route => {
                 let route = format!("{} {path}", request.method());
-                self.limiter.charges_of_route(&route, client, Who::default(), true)
+                self.limiter.charges_of_route(&route, client, Who::default(), true).into()
             }
         }
     }
