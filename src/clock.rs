@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    ops::{Add, Sub},
+    ops::{Add, Range, Sub},
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -110,20 +110,20 @@ impl Timestamp {
         self.with_decimals(6)
     }
 
-    /// Every error body and every line of the log has such a text; so it is put together by hand.
-    fn with_decimals(self, decimals: u8) -> String {
-        let moment = self.to_date_time();
+    /// Every error body and every line of the log has such a text; so it is put together by hand, from three numbers of
+    /// which each has a leading one that keeps its zeros.
+    fn with_decimals(self, decimals: usize) -> String {
+        let moment = OffsetDateTime::from_unix_timestamp(self.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = moment.to_calendar_date();
         let (hour, minute, second) = moment.to_hms();
+        let mut digits = itoa::Buffer::new();
         let mut text = String::with_capacity("2026-01-01T00:00:00.000000Z".len());
-        push_digits(&mut text, year.unsigned_abs(), 4);
-        for (sign, part) in [('-', u8::from(month)), ('-', day), ('T', hour), (':', minute), (':', second)] {
-            text.push(sign);
-            push_digits(&mut text, part.into(), 2);
-        }
-        text.push('.');
-        push_digits(&mut text, moment.microsecond() / 10_u32.pow(6 - u32::from(decimals)), decimals);
-        text.push('Z');
+        let date = (10_000 + year.unsigned_abs()) * 10_000 + u32::from(u8::from(month)) * 100 + u32::from(day);
+        push_parts(&mut text, digits.format(date), [(1..5, "-"), (5..7, "-"), (7..9, "T")]);
+        let time = 1_000_000 + u32::from(hour) * 10_000 + u32::from(minute) * 100 + u32::from(second);
+        push_parts(&mut text, digits.format(time), [(1..3, ":"), (3..5, ":"), (5..7, ".")]);
+        let micros = MICROS_PER_SECOND + self.0.rem_euclid(MICROS_PER_SECOND);
+        push_parts(&mut text, digits.format(micros), [(1..1 + decimals, "Z")]);
         text
     }
 
@@ -143,11 +143,11 @@ impl Timestamp {
     }
 }
 
-/// The last `digits` decimal digits of a number.
-fn push_digits(text: &mut String, number: u32, digits: u8) {
-    for place in (0..u32::from(digits)).rev() {
-        let digit = number / 10_u32.pow(place) % 10;
-        text.push(char::from_digit(digit, 10).unwrap_or('0'));
+/// Parts of a number, each with what stands behind it.
+fn push_parts<const PARTS: usize>(text: &mut String, digits: &str, parts: [(Range<usize>, &str); PARTS]) {
+    for (part, sign) in parts {
+        text.push_str(&digits[part]);
+        text.push_str(sign);
     }
 }
 

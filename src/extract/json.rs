@@ -137,6 +137,9 @@ fn is_compressed(headers: &HeaderMap) -> bool {
 /// No content type, `application/json` or `application/*+json`, whatever its parameters.
 fn is_json(headers: &HeaderMap) -> bool {
     let Some(value) = headers.get(header::CONTENT_TYPE) else { return true };
+    if value == "application/json" {
+        return true;
+    }
     let Ok(value) = value.to_str() else { return false };
     let essence = value.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     match essence.strip_prefix("application/") {

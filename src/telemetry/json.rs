@@ -31,6 +31,9 @@ where
         .finish()
 }
 
+/// Room for a line of the usual length.
+const LINE: usize = 512;
+
 /// Writes events.
 #[derive(Clone, Debug)]
 struct Lines {
@@ -47,32 +50,34 @@ where
         mut line: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
+        let mut text = String::with_capacity(LINE);
         let metadata = event.metadata();
-        line.write_str("{\"timestamp\":\"")?;
-        line.write_str(&self.clock.now().to_rfc3339_micros())?;
-        line.write_str("\",\"level\":\"")?;
-        line.write_str(metadata.level().as_str())?;
-        line.write_str("\"")?;
+        text.push_str("{\"timestamp\":\"");
+        text.push_str(&self.clock.now().to_rfc3339_micros());
+        text.push_str("\",\"level\":\"");
+        text.push_str(metadata.level().as_str());
+        text.push('"');
         // The message first, as people read it; it is a field like the others, and stands somewhere among them.
-        let mut visitor = MembersVisitor::new(line.by_ref());
+        let mut visitor = MembersVisitor::new(&mut text);
         visitor.wanted = Wanted::Message;
         event.record(&mut visitor);
         visitor.wanted = Wanted::Others;
         event.record(&mut visitor);
         visitor.finish()?;
-        line.write_str(",\"target\":\"")?;
-        line.write_str(metadata.target())?;
-        line.write_str("\"")?;
+        text.push_str(",\"target\":\"");
+        text.push_str(metadata.target());
+        text.push('"');
         if let Some(span) = context.lookup_current() {
-            line.write_str(",\"span\":{\"name\":\"")?;
-            line.write_str(span.name())?;
-            line.write_str("\"")?;
+            text.push_str(",\"span\":{\"name\":\"");
+            text.push_str(span.name());
+            text.push('"');
             if let Some(members) = span.extensions().get::<FormattedFields<Members>>() {
-                line.write_str(members)?;
+                text.push_str(members);
             }
-            line.write_str("}")?;
+            text.push('}');
         }
-        line.write_str("}\n")
+        text.push_str("}\n");
+        line.write_str(&text)
     }
 }
 
@@ -81,7 +86,7 @@ where
 struct Members;
 
 impl<'a> MakeVisitor<Writer<'a>> for Members {
-    type Visitor = MembersVisitor<'a>;
+    type Visitor = MembersVisitor<Writer<'a>>;
 
     fn make_visitor(&self, line: Writer<'a>) -> Self::Visitor {
         MembersVisitor::new(line)
@@ -96,18 +101,18 @@ enum Wanted {
     Others,
 }
 
-struct MembersVisitor<'a> {
-    line: Writer<'a>,
+struct MembersVisitor<W> {
+    line: W,
     wanted: Wanted,
     outcome: fmt::Result,
 }
 
-impl<'a> MembersVisitor<'a> {
-    const fn new(line: Writer<'a>) -> Self {
+impl<W: Write> MembersVisitor<W> {
+    const fn new(line: W) -> Self {
         Self { line, wanted: Wanted::All, outcome: Ok(()) }
     }
 
-    fn member(&mut self, field: &Field, value: impl FnOnce(&mut Writer<'a>) -> fmt::Result) {
+    fn member(&mut self, field: &Field, value: impl FnOnce(&mut W) -> fmt::Result) {
         let is_message = field.name() == "message";
         let passed_over = match self.wanted {
             Wanted::All => false,
@@ -122,19 +127,19 @@ impl<'a> MembersVisitor<'a> {
 }
 
 /// A field's name, as it stands in the source.
-fn name(line: &mut Writer<'_>, name: &str) -> fmt::Result {
+fn name(line: &mut impl Write, name: &str) -> fmt::Result {
     line.write_str(",\"")?;
     line.write_str(name.strip_prefix("r#").unwrap_or(name))?;
     line.write_str("\":")
 }
 
-fn quoted(line: &mut Writer<'_>, write: impl FnOnce(&mut Escaped<'_, '_>) -> fmt::Result) -> fmt::Result {
+fn quoted<W: Write>(line: &mut W, write: impl FnOnce(&mut Escaped<'_, W>) -> fmt::Result) -> fmt::Result {
     line.write_str("\"")?;
     write(&mut Escaped(line))?;
     line.write_str("\"")
 }
 
-impl Visit for MembersVisitor<'_> {
+impl<W: Write> Visit for MembersVisitor<W> {
     fn record_str(&mut self, field: &Field, value: &str) {
         self.member(field, |line| quoted(line, |text| text.write_str(value)));
     }
@@ -156,18 +161,19 @@ impl Visit for MembersVisitor<'_> {
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {
-        // JSON has no other numbers than these.
-        self.member(field, |line| if value.is_finite() { write!(line, "{value}") } else { line.write_str("null") });
+        let mut number = zmij::Buffer::new();
+        // JSON has no other numbers than the finite ones.
+        self.member(field, |line| line.write_str(if value.is_finite() { number.format_finite(value) } else { "null" }));
     }
 }
 
-impl VisitOutput<fmt::Result> for MembersVisitor<'_> {
+impl<W: Write> VisitOutput<fmt::Result> for MembersVisitor<W> {
     fn finish(self) -> fmt::Result {
         self.outcome
     }
 }
 
-impl VisitFmt for MembersVisitor<'_> {
+impl<W: Write> VisitFmt for MembersVisitor<W> {
     fn writer(&mut self) -> &mut dyn Write {
         &mut self.line
     }
@@ -178,9 +184,9 @@ const fn is_special(byte: u8) -> bool {
 }
 
 /// Text inside a string of JSON (RFC 8259, section 7).
-struct Escaped<'a, 'w>(&'a mut Writer<'w>);
+struct Escaped<'a, W>(&'a mut W);
 
-impl Write for Escaped<'_, '_> {
+impl<W: Write> Write for Escaped<'_, W> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         // Nearly every text is plain, and a look at all of it is cheaper than one at each byte.
         if !text.bytes().fold(false, |found, byte| found | is_special(byte)) {
