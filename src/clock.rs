@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    ops::{Add, Range, Sub},
+    ops::{Add, Sub},
     sync::Arc,
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
@@ -110,21 +110,21 @@ impl Timestamp {
         self.with_decimals(6)
     }
 
-    /// Every error body and every line of the log has such a text; so it is put together by hand, from three numbers of
-    /// which each has a leading one that keeps its zeros.
+    /// Every error body and every line of the log has such a text; so its digits are put into their places by hand.
     fn with_decimals(self, decimals: usize) -> String {
         let moment = OffsetDateTime::from_unix_timestamp(self.seconds()).unwrap_or(OffsetDateTime::UNIX_EPOCH);
         let (year, month, day) = moment.to_calendar_date();
         let (hour, minute, second) = moment.to_hms();
-        let mut digits = itoa::Buffer::new();
-        let mut text = String::with_capacity("2026-01-01T00:00:00.000000Z".len());
-        let date = (10_000 + year.unsigned_abs()) * 10_000 + u32::from(u8::from(month)) * 100 + u32::from(day);
-        push_parts(&mut text, digits.format(date), [(1..5, "-"), (5..7, "-"), (7..9, "T")]);
-        let time = 1_000_000 + u32::from(hour) * 10_000 + u32::from(minute) * 100 + u32::from(second);
-        push_parts(&mut text, digits.format(time), [(1..3, ":"), (3..5, ":"), (5..7, ".")]);
-        let micros = MICROS_PER_SECOND + self.0.rem_euclid(MICROS_PER_SECOND);
-        push_parts(&mut text, digits.format(micros), [(1..1 + decimals, "Z")]);
-        text
+        let micros = u32::try_from(self.0.rem_euclid(MICROS_PER_SECOND)).unwrap_or(0);
+        let mut text = *b"0000-00-00T00:00:00.000000Z";
+        put(&mut text[..4], year.unsigned_abs());
+        for (place, part) in [(5, month.into()), (8, day), (11, hour), (14, minute), (17, second)] {
+            put(&mut text[place..place + 2], part.into());
+        }
+        put(&mut text[20..26], micros);
+        text[20 + decimals] = b'Z';
+        // Digits and signs are text.
+        str::from_utf8(&text[..=20 + decimals]).unwrap_or_default().to_owned()
     }
 
     /// RFC 3339 in UTC, with as many decimals as needed.
@@ -143,11 +143,11 @@ impl Timestamp {
     }
 }
 
-/// Parts of a number, each with what stands behind it.
-fn push_parts<const PARTS: usize>(text: &mut String, digits: &str, parts: [(Range<usize>, &str); PARTS]) {
-    for (part, sign) in parts {
-        text.push_str(&digits[part]);
-        text.push_str(sign);
+/// Puts a number's last digits into these places.
+fn put(places: &mut [u8], mut number: u32) {
+    for place in places.iter_mut().rev() {
+        *place += u8::try_from(number % 10).unwrap_or(0);
+        number /= 10;
     }
 }
 
