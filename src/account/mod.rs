@@ -22,7 +22,7 @@ pub use self::{
     store::{
         NewAccount, change_email, clear_password, delete, find, find_by_email, find_first_admin, find_for_update,
         find_hash_from, find_in, insert_unverified, lock, mark_verified, promote, remove_unproved, set_password,
-        still_holds, touch_login, update_profile,
+        still_holds, touch_login, touch_login_with, update_profile,
     },
     workspace::Workspace,
 };

@@ -174,6 +174,23 @@ pub async fn touch_login(tx: &mut Tx, id: Uuid, now: Timestamp) -> Result<Option
     query!(in tx, optional<Account>, "UPDATE users SET last_login_at = $2 WHERE id = $1 RETURNING *", id, now)
 }
 
+/// The same by a password that was right for this hash; `None` when the account is no longer active, or no longer has it.
+pub async fn touch_login_with(
+    tx: &mut Tx,
+    id: Uuid,
+    hash: Option<&str>,
+    now: Timestamp,
+) -> Result<Option<Account>, Fault> {
+    query!(
+        in tx,
+        optional<Account>,
+        "UPDATE users SET last_login_at = $3 WHERE id = $1 AND password_hash = $2 AND is_active RETURNING *",
+        id,
+        hash,
+        now
+    )
+}
+
 /// Makes an account an admin.
 pub async fn promote(tx: &mut Tx, id: Uuid) -> Result<(), Fault> {
     query!(in tx, execute, "UPDATE users SET role = 'admin' WHERE id = $1", id).map(|_| ())

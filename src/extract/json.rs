@@ -1,12 +1,13 @@
 //! From bytes to a JSON value. It bounds size and time, never decompresses, and decides nothing about fields.
 
-use std::time::Duration;
+use std::{pin::pin, time::Duration};
 
 use axum::{
     body::Body,
     extract::{FromRequest, Request},
 };
 use bytes::{Bytes, BytesMut};
+use futures_util::FutureExt;
 use http::{HeaderMap, header};
 use http_body_util::BodyExt;
 use serde_json::Value;
@@ -67,7 +68,12 @@ pub async fn decode(request: Request) -> Result<Decoded, ApiError> {
 
 /// The whole body, within its bounds of size and time.
 pub(super) async fn collect_in_time(body: Body) -> Result<Bytes, ApiError> {
-    match tokio::time::timeout(BODY_DEADLINE, collect(body)).await {
+    let mut collected = pin!(collect(body));
+    // Most bodies come with their head, and need no timer.
+    if let Some(outcome) = collected.as_mut().now_or_never() {
+        return outcome;
+    }
+    match tokio::time::timeout(BODY_DEADLINE, collected).await {
         Ok(outcome) => outcome,
         Err(_) => Err(ApiError::new(ErrorCode::BodyTooSlow).closing()),
     }

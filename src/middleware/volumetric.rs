@@ -77,10 +77,10 @@ pub(super) fn is_under(path: &str, prefix: &str) -> bool {
 
 /// No exemption for paths that another server might read differently: empty or dot segments, escapes, parameters.
 fn is_plain(path: &str) -> bool {
-    let bytes = path.as_bytes();
-    let is_odd = |byte: &u8| matches!(byte, b'%' | b';');
-    let mut segments = bytes.split(|byte| *byte == b'/');
-    !bytes.iter().any(is_odd)
-        && !bytes.windows(2).any(|pair| pair == b"//")
-        && !segments.any(|segment| matches!(segment, b"." | b".."))
+    let inside = path.strip_prefix('/').unwrap_or(path);
+    let inside = inside.strip_suffix('/').unwrap_or(inside);
+    let is_odd = |segment: &[u8]| {
+        matches!(segment, b"" | b"." | b"..") || segment.iter().any(|byte| matches!(byte, b'%' | b';'))
+    };
+    !inside.as_bytes().split(|byte| *byte == b'/').any(is_odd)
 }

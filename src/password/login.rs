@@ -64,16 +64,14 @@ impl Passwords {
         let _turn = self.sign_ins.of(account.id).await?;
         retrying(async || {
             let mut tx = self.db.begin().await?;
-            if account::still_holds(&mut tx, account.id, stored).await? {
-                if let Some(hash) = &renewed {
-                    account::set_password(&mut tx, account.id, hash).await?;
-                }
-                let opened = self.sessions.open(&mut tx, account, SignedInBy::Password, visitor).await?;
-                tx.commit().await?;
-                Ok(Some(opened))
-            } else {
-                Ok(None)
+            let noted = account::touch_login_with(&mut tx, account.id, stored, self.clock.now()).await?;
+            let Some(noted) = noted else { return Ok(None) };
+            if let Some(hash) = &renewed {
+                account::set_password(&mut tx, account.id, hash).await?;
             }
+            let opened = self.sessions.open_noted(&mut tx, account, noted, SignedInBy::Password, visitor).await?;
+            tx.commit().await?;
+            Ok(Some(opened))
         })
         .await
     }

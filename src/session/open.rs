@@ -68,11 +68,26 @@ impl Sessions {
         by: SignedInBy,
         visitor: &Visitor,
     ) -> Result<Opened, ApiError> {
-        let now = self.clock.now();
-        let first = account.last_login_at.is_none();
-        let account = account::touch_login(tx, account.id, now)
+        let noted = account::touch_login(tx, account.id, self.clock.now())
             .await?
             .ok_or_else(|| ApiError::internal("the account vanished while its session was opened"))?;
+        self.open_noted(tx, account, noted, by, visitor).await
+    }
+
+    /// The same for a sign-in that is noted already: the account before it, and after.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub async fn open_noted(
+        &self,
+        tx: &mut Tx,
+        before: &Account,
+        account: Account,
+        by: SignedInBy,
+        visitor: &Visitor,
+    ) -> Result<Opened, ApiError> {
+        let now = self.clock.now();
+        let first = before.last_login_at.is_none();
         let session = store::NewSession {
             id: self.entropy.uuid(),
             user_id: account.id,
