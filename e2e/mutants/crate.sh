@@ -51,7 +51,7 @@ for file in "$root"/tests/api/limit/*.rs; do
     echo "pub(crate) mod $name;"
 done >"$crate/tests/api/limit/mod.rs"
 echo 'mod limit;' >"$crate/tests/api/main.rs"
-crates='arc-swap|axum|base64|blake3|bytes|futures-util|http|http-body|http-body-util|ipnet|itoa|prometheus-client|redis|ring|rustls|serde|serde_json|subtle|time|tokio|tokio-util|toml|tracing|tracing-subscriber|url|uuid|validator|zerocopy'
+crates='arc-swap|arrayvec|axum|base64|blake3|bytes|futures-util|http|http-body|http-body-util|ipnet|itoa|prometheus-client|redis|ring|rustls|serde|serde_json|smallvec|subtle|time|tokio|tokio-util|toml|tracing|tracing-subscriber|url|uuid|validator|zerocopy'
 {
     printf '[package]\nname = "labs-auth"\nversion = "0.0.0"\nedition = "2024"\n\n[lib]\nname = "labs_auth"\ndoctest = false\n'
     printf '\n[[test]]\nname = "api"\npath = "tests/api/main.rs"\n\n[profile.dev]\ndebug = false\n\n[workspace]\n\n[dependencies]\n'
