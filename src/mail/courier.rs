@@ -2,21 +2,21 @@
 //! It delivers at least once; after a crash between delivery and settling, a mail may come twice, with one Message-ID.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     fmt,
     sync::{Arc, Mutex},
     time::Duration,
 };
 
 use futures_util::future::join_all;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use super::{
     report::{MailReport, Outlook},
     settings::{MailSettings, Patience},
-    store,
+    store::{self, Held},
     transport::Transport,
 };
 use crate::{
@@ -45,9 +45,19 @@ pub struct Courier {
     bell: Arc<Notify>,
     pub(super) outlook: Outlook,
     /// One claim at a time: two at once would want the same rows, and the loser would find nothing.
-    pub(super) claiming: tokio::sync::Mutex<()>,
+    pub(super) claimed: tokio::sync::Mutex<Claimed>,
+    /// A permit for each lane that has no mail in hand.
+    pub(super) idle: Semaphore,
     /// Leases held at this moment.
     pub(super) in_hand: Mutex<HashMap<Uuid, Timestamp>>,
+}
+
+/// Mails that were claimed together, for lanes that take them at once.
+#[derive(Default)]
+pub(super) struct Claimed {
+    pub(super) mails: VecDeque<Held>,
+    /// Whether the outbox may have more that are due.
+    pub(super) more: bool,
 }
 
 impl Courier {
@@ -68,7 +78,8 @@ impl Courier {
             announce_links: settings.announce_links,
             bell,
             outlook: Outlook::new(settings.transport.name()),
-            claiming: tokio::sync::Mutex::default(),
+            claimed: tokio::sync::Mutex::default(),
+            idle: Semaphore::new(LANES),
             in_hand: Mutex::default(),
         }
     }
@@ -120,17 +131,23 @@ impl Courier {
     async fn lane(&self) -> Result<usize, Fault> {
         let mut delivered = 0;
         let outcome = loop {
-            match self.claim().await {
+            let (mail, more) = match self.claim().await {
+                Ok(Some(claimed)) => claimed,
                 Ok(None) => break Ok(delivered),
                 Err(fault) => break Err(fault),
-                Ok(Some(mail)) => {
-                    // Another lane may find a mail behind this one.
-                    self.bell.notify_one();
-                    match self.handle(mail).await {
-                        Ok(left) => delivered += usize::from(left),
-                        Err(fault) => break Err(fault),
-                    }
-                }
+            };
+            let _in_hand = self.idle.try_acquire();
+            if more {
+                // For another lane.
+                self.bell.notify_one();
+            }
+            match self.handle(mail).await {
+                Ok(left) => delivered += usize::from(left),
+                Err(fault) => break Err(fault),
+            }
+            // What came meanwhile rang the bell.
+            if !more {
+                break Ok(delivered);
             }
         };
         self.transport.rest().await;

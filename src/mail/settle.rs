@@ -26,20 +26,27 @@ const LONGEST_WAIT: Duration = Duration::from_mins(10);
 const PERSISTENCE: Duration = Duration::from_hours(24);
 
 impl Courier {
-    /// Takes the mail that has been due longest, under a lease.
-    pub(super) async fn claim(&self) -> Result<Option<Held>, Fault> {
-        let _turn = self.claiming.lock().await;
-        let now = self.clock.now();
-        let until = now + self.patience.mail + LEASE_MARGIN;
-        let mail = retrying(|| store::claim(&self.db, now, until)).await?;
-        if let Some(mail) = &mail {
-            self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).insert(mail.id, mail.leased_until);
+    /// Takes the mail that has been due longest, under a lease, and says whether there may be more. Claims as many as there
+    /// are lanes to take them at once; one that waited for a lane would use up its lease.
+    pub(super) async fn claim(&self) -> Result<Option<(Held, bool)>, Fault> {
+        let mut claimed = self.claimed.lock().await;
+        if claimed.mails.is_empty() {
+            let now = self.clock.now();
+            let until = now + self.patience.mail + LEASE_MARGIN;
+            let lanes = self.idle.available_permits().max(1);
+            let mails = retrying(|| store::claim(&self.db, now, until, lanes)).await?;
+            let leases = mails.iter().map(|mail| (mail.id, mail.leased_until));
+            self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).extend(leases);
+            claimed.more = mails.len() == lanes;
+            claimed.mails = mails.into();
         }
-        Ok(mail)
+        let mail = claimed.mails.pop_front();
+        Ok(mail.map(|mail| (mail, claimed.more || !claimed.mails.is_empty())))
     }
 
     /// Gives back every lease still held.
     pub(super) async fn let_go(&self) {
+        self.claimed.lock().await.mails.clear();
         let held = std::mem::take(&mut *self.in_hand.lock().unwrap_or_else(PoisonError::into_inner));
         for (id, lease) in held {
             if let Err(fault) = store::release(&self.db, id, lease).await {
