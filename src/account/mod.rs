@@ -20,8 +20,8 @@ pub use self::{
     holding::{Held, Holding, Holdings},
     password::{CurrentPassword, PasswordProof},
     store::{
-        NewAccount, change_email, clear_password, delete, find, find_by_email, find_first_admin, find_for_update,
-        find_hash_from, find_in, insert_unverified, lock, mark_verified, promote, remove_unproved, set_password,
+        NewAccount, change_email, clear_password, delete, find, find_beside, find_by_email, find_first_admin,
+        find_for_update, find_in, insert_unverified, lock, mark_verified, promote, remove_unproved, set_password,
         still_holds, touch_login, touch_login_with, update_profile,
     },
     workspace::Workspace,

@@ -37,15 +37,21 @@ pub async fn find_for_update(tx: &mut Tx, email: &str) -> Result<Option<Account>
     query!(in tx, optional<Account>, "UPDATE users SET email = email WHERE email = $1 RETURNING *", email)
 }
 
-/// The password hash of the first account at or after this id, if it has one.
-pub async fn find_hash_from(db: &Database, id: Uuid) -> Result<Option<String>, Fault> {
-    query!(
+/// The account with this canonical address, and the password hash of the first account at or after this id: one question,
+/// whether there is such an account or not.
+pub async fn find_beside(db: &Database, email: &str, id: Uuid) -> Result<(Option<Account>, Option<String>), Fault> {
+    let rows = query!(
         read db,
-        optional<(Option<String>,)>,
-        "SELECT password_hash FROM users WHERE id >= $1 ORDER BY id LIMIT 1",
+        all<Account>,
+        "SELECT * FROM (SELECT * FROM users WHERE id >= $2 ORDER BY id LIMIT 1) AS neighbour
+         UNION ALL SELECT * FROM users WHERE email = $1",
+        email,
         id
-    )
-    .map(|row| row.and_then(|(hash,)| hash))
+    )?;
+    let neighbour = rows.iter().filter(|account| account.id >= id).min_by_key(|account| account.id);
+    let hash = neighbour.and_then(|account| account.password_hash.clone());
+    let account = rows.into_iter().find(|account| account.email == email);
+    Ok((account, hash))
 }
 
 /// The account with this id, its row held until the transaction ends.

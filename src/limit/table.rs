@@ -122,7 +122,7 @@ impl Table {
     fn find(&self, key: &str) -> (u64, usize) {
         let fingerprint = self.hasher.hash_one(key).max(1);
         // The high bits choose the shard and the low ones the set.
-        let shard = u128::from(fingerprint) * (self.shards.len() as u128) >> u64::BITS;
+        let shard = (u128::from(fingerprint) * self.shards.len() as u128) >> u64::BITS;
         (fingerprint, usize::try_from(shard).unwrap_or(0))
     }
 

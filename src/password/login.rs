@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::{Passwords, Refusal, field::CurrentPassword, hashing::Check};
 use crate::{
-    account::{self, Email},
+    account::{self, Account, Email},
     audit::{Act, Event},
     secret,
     session::{Opened, SignedInBy, Visitor},
@@ -39,9 +39,8 @@ impl Passwords {
     /// `None` when the password was changed or the account disabled while the hash ran.
     async fn try_login(&self, credentials: &Credentials, visitor: &Visitor) -> Result<Option<Opened>, Refusal> {
         let password = credentials.password.as_str();
-        let account = account::find_by_email(&self.db, credentials.email.as_str()).await?;
+        let (account, neighbour) = self.find_with_neighbour(&credentials.email).await?;
         let stored = account.as_ref().and_then(|account| account.password_hash.as_deref());
-        let neighbour = self.neighbour_of(&credentials.email).await?;
         let hashing = self.hashing.on_behalf_of(&visitor.client);
         let check = hashing.check_beside(&credentials.password, stored, neighbour.as_deref()).await?;
         let (Some(account), Check::Right { outdated }) = (&account, check) else {
@@ -76,12 +75,12 @@ impl Passwords {
         .await
     }
 
-    /// The hash of an account that this address leads to by chance, always the same one: what an unknown address costs.
-    /// Imported hashes cost more or less than ours, and a decoy of one fixed cost would tell them apart.
-    async fn neighbour_of(&self, email: &Email) -> Result<Option<String>, Fault> {
+    /// The account, and the hash of one that this address leads to by chance, always the same: what an unknown address
+    /// costs. Imported hashes cost more or less than ours, and a decoy of one fixed cost would tell them apart.
+    async fn find_with_neighbour(&self, email: &Email) -> Result<(Option<Account>, Option<String>), Fault> {
         let tag = secret::tag(&self.neighbour_key, &[email.as_str().as_bytes()]);
         let (place, _) = tag.split_at(size_of::<Uuid>());
-        account::find_hash_from(&self.db, Uuid::from_slice(place).unwrap_or_default()).await
+        account::find_beside(&self.db, email.as_str(), Uuid::from_slice(place).unwrap_or_default()).await
     }
 
     fn sign_in_event<'a>(&self, visitor: &'a Visitor) -> Event<'a> {
