@@ -14,7 +14,7 @@
 --
 -- `fixed`: a string with an integer count; its TTL is the rest of the window, and its only clock.
 -- `log`: a list of the admitted hits' times. The others: a string of three numbers with colons between.
--- A refused hit changes nothing, except that an integer key without a (sane) TTL gets a whole window.
+-- A refused hit leaves what was counted as it was; an integer key without a (sane) TTL gets a whole window.
 
 local ASK, ANSWER, TIME = '>I4I8I4I4I1s', '>i1i8i8i8i8i8', '>i8'
 local given = ARGV[#KEYS + 1]

@@ -72,7 +72,7 @@ impl Told {
     fn of(applied: &Applied) -> Self {
         let mut text = String::new();
         push_policies(&mut text, std::slice::from_ref(applied));
-        // Names are letters, digits and dashes.
+        // Names and routes hold nothing that a header may not.
         let policy = HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(""));
         Self { bucket: applied.bucket, rule: applied.rule, policy, limit: HeaderValue::from(applied.rule.capacity()) }
     }

@@ -24,9 +24,12 @@ pub(super) const WAYS: usize = 16;
 /// Bytes of a slot.
 pub(super) const SLOT_BYTES: usize = size_of::<Slot>();
 
-/// Fewest independent locks of a table that has so many sets. Sets behind one lock are few enough that a sweep holds it
-/// for microseconds.
+/// Fewest independent locks of a table that has so many sets.
 const SHARDS: usize = 128;
+
+/// Most sets behind one lock, as a power of two: few enough that a sweep holds it for microseconds. Larger tables have
+/// more locks.
+const OWN_MAX: u32 = 7;
 
 /// Bits of a whole second since the table's start: eight years.
 const SECOND_BITS: u32 = 28;
@@ -84,7 +87,7 @@ impl Table {
     /// A table of so many slots, one set at least.
     pub(super) fn new(slots: usize) -> Self {
         let sets = (slots / WAYS).max(1);
-        let own = (sets / SHARDS).checked_ilog2().map_or(1, |power| 1 << power);
+        let own = (sets / SHARDS).checked_ilog2().map_or(1, |power| 1 << power.min(OWN_MAX));
         let shards = sets / own;
         let count = shards * own * WAYS;
         let untouched = <[Place]>::new_box_zeroed_with_elems(count);
@@ -126,7 +129,7 @@ impl Table {
         (fingerprint, usize::try_from(shard).unwrap_or(0))
     }
 
-    /// The lock of a shard. A panic under it leaves a whole slot or none, and no slot depends on another.
+    /// The lock of a shard. No slot depends on another, and nothing that moves them can panic.
     fn lock(&self, shard: usize) -> MutexGuard<'_, Open> {
         self.shards[shard].lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -52,7 +52,7 @@ pub struct Courier {
     pub(super) in_hand: Mutex<HashMap<Uuid, Timestamp>>,
 }
 
-/// Mails that were claimed together, for lanes that take them at once.
+/// Mails that were claimed together, for as many lanes as had none in hand.
 #[derive(Default)]
 pub(super) struct Claimed {
     pub(super) mails: VecDeque<Held>,
@@ -126,7 +126,7 @@ impl Courier {
         }
     }
 
-    /// One mail after the other until none is due. Lanes are polled side by side and never wait for each other while
+    /// One mail after the other until the outbox had no more when it was asked. Lanes are polled side by side and never wait for each other while
     /// they hold a connection of the database.
     async fn lane(&self) -> Result<usize, Fault> {
         let mut delivered = 0;

@@ -26,22 +26,26 @@ const LONGEST_WAIT: Duration = Duration::from_mins(10);
 const PERSISTENCE: Duration = Duration::from_hours(24);
 
 impl Courier {
-    /// Takes the mail that has been due longest, under a lease, and says whether there may be more. Claims as many as there
-    /// are lanes to take them at once; one that waited for a lane would use up its lease.
+    /// Takes a mail that is due, under a lease, and says whether there may be more. Claims as many as there are lanes with
+    /// none in hand; one that waited for a lane would use up its lease.
     pub(super) async fn claim(&self) -> Result<Option<(Held, bool)>, Fault> {
         let mut claimed = self.claimed.lock().await;
-        if claimed.mails.is_empty() {
+        let fresh = claimed.mails.is_empty();
+        if fresh {
             let now = self.clock.now();
             let until = now + self.patience.mail + LEASE_MARGIN;
             let lanes = self.idle.available_permits().max(1);
-            let mails = retrying(|| store::claim(&self.db, now, until, lanes)).await?;
+            let mut mails = retrying(|| store::claim(&self.db, now, until, lanes)).await?;
             let leases = mails.iter().map(|mail| (mail.id, mail.leased_until));
             self.in_hand.lock().unwrap_or_else(PoisonError::into_inner).extend(leases);
             claimed.more = mails.len() == lanes;
+            mails.sort_by_key(|mail| mail.created_at);
             claimed.mails = mails.into();
         }
         let mail = claimed.mails.pop_front();
-        Ok(mail.map(|mail| (mail, claimed.more || !claimed.mails.is_empty())))
+        // Whoever takes what another lane claimed may have been woken for a mail that came after that.
+        let more = !fresh || claimed.more || !claimed.mails.is_empty();
+        Ok(mail.map(|mail| (mail, more)))
     }
 
     /// Gives back every lease still held.

@@ -55,26 +55,44 @@ pub(super) async fn insert(tx: &mut Tx, id: Uuid, mail: &Posted<'_>, now: Timest
     .map(|_| ())
 }
 
-/// Takes the mails that have been due longest, so many at most, until `until`. The conditions stand twice: `PostgreSQL` re-reads
-/// a row that another process changed meanwhile against the outer ones only.
+/// Takes the mails that have been due longest, so many at most, until `until`. In `PostgreSQL` two processes pass over each other's
+/// rows, where they would otherwise wait for them and find nothing; SQLite has one writer.
 pub(super) async fn claim(db: &Database, now: Timestamp, until: Timestamp, most: usize) -> Result<Vec<Held>, Fault> {
-    query!(
-        write db,
-        all<Held>,
-        "UPDATE mail_outbox SET leased_until = $2
-         WHERE id IN (
-             SELECT id FROM mail_outbox
-             WHERE state IN ('queued', 'void') AND next_attempt_at <= $1
-               AND (leased_until IS NULL OR leased_until <= $1)
-             ORDER BY next_attempt_at LIMIT $3
-         )
-           AND state IN ('queued', 'void') AND next_attempt_at <= $1
-           AND (leased_until IS NULL OR leased_until <= $1)
-         RETURNING id, recipient, kind, sealed, state, attempts, created_at, leased_until",
-        now,
-        until,
-        i64::try_from(most).unwrap_or(1),
-    )
+    let most = i64::try_from(most).unwrap_or(1);
+    match db {
+        Database::Postgres(pool) => query!(
+            @run Postgres,
+            pool,
+            all<Held>,
+            "UPDATE mail_outbox SET leased_until = $2
+             WHERE id = ANY(ARRAY(
+                 SELECT id FROM mail_outbox
+                 WHERE state IN ('queued', 'void') AND next_attempt_at <= $1
+                   AND (leased_until IS NULL OR leased_until <= $1)
+                 ORDER BY next_attempt_at LIMIT $3 FOR UPDATE SKIP LOCKED
+             ))
+             RETURNING id, recipient, kind, sealed, state, attempts, created_at, leased_until",
+            now,
+            until,
+            most,
+        ),
+        Database::Sqlite(pools) => query!(
+            @run Sqlite,
+            &pools.writer,
+            all<Held>,
+            "UPDATE mail_outbox SET leased_until = $2
+             WHERE id IN (
+                 SELECT id FROM mail_outbox
+                 WHERE state IN ('queued', 'void') AND next_attempt_at <= $1
+                   AND (leased_until IS NULL OR leased_until <= $1)
+                 ORDER BY next_attempt_at LIMIT $3
+             )
+             RETURNING id, recipient, kind, sealed, state, attempts, created_at, leased_until",
+            now,
+            until,
+            most,
+        ),
+    }
 }
 
 /// Forgets a mail that is done.

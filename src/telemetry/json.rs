@@ -1,6 +1,6 @@
 //! An event as one line of JSON: `timestamp`, `level`, `message`, the event's own fields, `target`, and the `span` that it
-//! happened in. Every request writes such a line, so it is written straight into the line's buffer: the library's own
-//! formatter, which builds values first, was a fifth of a request's work.
+//! happened in. Every request writes such a line, so it is put together as text and handed over at once: the library's
+//! own formatter, which builds values first, was a fifth of a request's work.
 
 use std::fmt::{self, Debug, Write};
 
