@@ -167,6 +167,23 @@ async fn the_reset_is_the_second_in_which_the_window_has_ended_for_sure() {
 }
 
 #[tokio::test]
+async fn every_answer_tells_of_its_own_bucket_and_quota_whatever_was_told_before() {
+    let (hand, client) = (Hand::default(), host(7));
+    let quotas = |quota| Quotas { ip_per_minute: quota, ..Quotas::default() };
+    let limiters: Vec<_> = (1..=20).map(|quota| (quota, Limiter::new(quotas(quota), None, hand.clock()))).collect();
+    for (quota, limiter) in limiters.iter().chain(&limiters) {
+        for (charge, name, quota) in [(Charge::ip(&client), "ip", *quota), (Charge::auth("/", &client), "auth", 30)] {
+            let attempt = Attempt::new(Uuid::nil());
+            limiter.decide(&[charge], &client, "/", &attempt).await;
+            let mut fields = http::HeaderMap::new();
+            headers::write(&attempt, hand.clock().now(), false, &mut fields);
+            assert_eq!(fields["ratelimit-policy"], format!("\"{name}\";q={quota};w=60"));
+            assert_eq!(fields["x-ratelimit-limit"], quota.to_string());
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_full_memory_says_what_it_gave_up() {
     let setup = Setup { memory_mb: 1, ..Setup::reference(Quotas::default(), None) };
     let limiter = Limiter::with(setup, Hand::default().clock());
