@@ -44,7 +44,7 @@ pub struct Courier {
     pub(super) announce_links: bool,
     bell: Arc<Notify>,
     pub(super) outlook: Outlook,
-    /// One claim at a time: two at once would want the same rows, and the loser would find nothing.
+    /// What was claimed and waits for its lanes. One claim at a time: two at once would count on the same idle lanes.
     pub(super) claimed: tokio::sync::Mutex<Claimed>,
     /// A permit for each lane that has no mail in hand.
     pub(super) idle: Semaphore,
@@ -126,8 +126,8 @@ impl Courier {
         }
     }
 
-    /// One mail after the other until the outbox had no more when it was asked. Lanes are polled side by side and never wait for each other while
-    /// they hold a connection of the database.
+    /// One mail after the other until the outbox had no more when it was asked. Lanes are polled side by side and never
+    /// wait for each other while they hold a connection of the database.
     async fn lane(&self) -> Result<usize, Fault> {
         let mut delivered = 0;
         let outcome = loop {

@@ -55,8 +55,8 @@ pub(super) async fn insert(tx: &mut Tx, id: Uuid, mail: &Posted<'_>, now: Timest
     .map(|_| ())
 }
 
-/// Takes the mails that have been due longest, so many at most, until `until`. In `PostgreSQL` two processes pass over each other's
-/// rows, where they would otherwise wait for them and find nothing; SQLite has one writer.
+/// Takes the mails that have been due longest, so many at most, until `until`. In `PostgreSQL` two processes pass over
+/// each other's rows, where they would otherwise wait for them and find nothing; `SQLite` has one writer.
 pub(super) async fn claim(db: &Database, now: Timestamp, until: Timestamp, most: usize) -> Result<Vec<Held>, Fault> {
     let most = i64::try_from(most).unwrap_or(1);
     match db {
