@@ -12,6 +12,9 @@ use crate::clock::Timestamp;
 pub const EXPOSED: &str = "X-Total-Count, X-Request-ID, Retry-After, RateLimit, RateLimit-Policy, \
                            X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset";
 
+/// How many fields are written, at most.
+const FIELDS: usize = 5;
+
 /// Room for one item of a field.
 const ITEM: usize = 48;
 
@@ -27,6 +30,7 @@ pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut Hea
         if tally.is_empty() {
             return;
         }
+        headers.reserve(FIELDS);
         let mut text = String::with_capacity(ITEM * tally.len());
         if let [only] = tally {
             headers.insert(POLICY, told(only, |told| &told.policy));

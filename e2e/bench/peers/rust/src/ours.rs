@@ -36,9 +36,6 @@ use crate::Outcome;
 /// Room for two million clients: nobody is evicted while a million are counted.
 const MEMORY_MB: usize = 64;
 
-/// Header fields that the limiter writes.
-const FIELDS: usize = 5;
-
 /// What a request spends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Spends {
@@ -107,10 +104,7 @@ impl Parts {
 }
 
 fn dress(attempt: &Attempt, now: Timestamp, refused: bool, mut response: Response) -> Response {
-    let fields = response.headers_mut();
-    // As the corridor does, for all that it adds.
-    fields.reserve(FIELDS);
-    headers::write(attempt, now, refused, fields);
+    headers::write(attempt, now, refused, response.headers_mut());
     response
 }
 
