@@ -1,5 +1,5 @@
-//! What one request carries through all its decisions: its id, what it may still spend on Redis, and the tally of
-//! the buckets it met. It decides nothing.
+//! What one request carries through all its decisions: its id, who asks, what it may still spend on Redis, and the tally
+//! of the buckets it met. It decides nothing.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -9,18 +9,19 @@ use std::{
 use smallvec::SmallVec;
 use uuid::Uuid;
 
-use super::{Bucket, algorithm::Rule, memory::Reading, policy::Policy};
+use super::{Bucket, ClientIp, algorithm::Rule, memory::Reading, policy::Policy};
 
 /// The longest that one request waits for Redis, all its decisions together.
 pub(super) const ALLOWANCE: Duration = Duration::from_millis(50);
 
-/// One request's account with the limiter; clones share it.
+/// One request's account with the limiter; clones share it. It travels in the request's extensions.
 #[derive(Clone, Debug)]
 pub struct Attempt(Arc<Account>);
 
 #[derive(Debug)]
 struct Account {
     request_id: Uuid,
+    client: ClientIp,
     state: Mutex<State>,
 }
 
@@ -52,15 +53,20 @@ impl Applied {
 }
 
 impl Attempt {
-    /// The account of the request with this id, nothing spent.
-    pub fn new(request_id: Uuid) -> Self {
+    /// The account of the request with this id, of this client; nothing spent.
+    pub fn new(request_id: Uuid, client: ClientIp) -> Self {
         let state = Mutex::new(State { allowance: Some(ALLOWANCE), tally: SmallVec::new() });
-        Self(Arc::new(Account { request_id, state }))
+        Self(Arc::new(Account { request_id, client, state }))
     }
 
     /// The request's id.
     pub fn request_id(&self) -> Uuid {
         self.0.request_id
+    }
+
+    /// Who asks.
+    pub fn client(&self) -> &ClientIp {
+        &self.0.client
     }
 
     /// How long this request may still wait for Redis; `None` when memory decides.

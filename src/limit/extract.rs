@@ -9,7 +9,7 @@ use http::{Extensions, Method, request::Parts};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-use super::{Admission, Attempt, Bucket, Charge, ClientIp, Limiter, MailScope, Verdict, Who};
+use super::{Admission, Attempt, Bucket, Charge, Limiter, MailScope, Verdict, Who};
 use crate::{
     error::ApiError,
     extract::{
@@ -143,7 +143,6 @@ pub struct RoutePolicies {
     limiter: Limiter,
     route: String,
     template: MatchedPath,
-    client: ClientIp,
     attempt: Attempt,
 }
 
@@ -153,7 +152,7 @@ impl RoutePolicies {
         let limiter = extensions.get::<Limiter>()?.clone();
         let template: MatchedPath = extensions.get().cloned()?;
         let route = format!("{method} {}", template.as_str());
-        Some(Self { limiter, route, template, client: extensions.get().cloned()?, attempt: extensions.get().cloned()? })
+        Some(Self { limiter, route, template, attempt: extensions.get().cloned()? })
     }
 
     /// Charges the budgets that count what is known now: addresses at the route's door, the rest where it is found out.
@@ -161,8 +160,8 @@ impl RoutePolicies {
     /// # Errors
     /// The refusal.
     pub async fn charge(&self, who: Who<'_>, with_network: bool) -> Result<(), ApiError> {
-        let charges = self.limiter.charges_of_route(&self.route, &self.client, who, with_network);
-        match self.limiter.decide(&charges, &self.client, self.template.as_str(), &self.attempt).await {
+        let charges = self.limiter.charges_of_route(&self.route, self.attempt.client(), who, with_network);
+        match self.limiter.decide(&charges, self.attempt.client(), self.template.as_str(), &self.attempt).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),
         }
@@ -234,7 +233,7 @@ where
         let nothing = Map::new();
         let fields = if let Decoded::Json(Value::Object(fields)) = &decoded { fields } else { &nothing };
         let pass = Arc::<G>::from_ref(state).judge(fields).await?;
-        let mut charges = vec![Charge::signup_ip(&visit.client)];
+        let mut charges = vec![Charge::signup_ip(visit.attempt.client())];
         charges.extend(G::mailbox(fields).map(|mailbox| Charge::signup_email(&mailbox)));
         visit.charge(&limiter, &charges).await?;
         Ok(Self(Admission::granted(), pass, json::read(decoded)?))
@@ -253,7 +252,6 @@ impl<G: Gate, T> Describe for Gated<G, T> {
 #[derive(Debug)]
 pub struct Visit {
     route: MatchedPath,
-    client: ClientIp,
     attempt: Attempt,
     policies: Option<RoutePolicies>,
 }
@@ -275,7 +273,6 @@ impl Visit {
         let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
             route: extensions.get().cloned().ok_or_else(noted)?,
-            client: extensions.get().cloned().ok_or_else(noted)?,
             attempt: extensions.get().cloned().ok_or_else(noted)?,
             policies: RoutePolicies::of(extensions, method),
         })
@@ -305,7 +302,7 @@ impl Visit {
         body: Decoded,
         device: Option<&str>,
     ) -> Result<(Admission<PerPath>, T), ApiError> {
-        let by_path = self.ask(limiter, &[Charge::auth(self.route.as_str(), &self.client)]).await;
+        let by_path = self.ask(limiter, &[Charge::auth(self.route.as_str(), self.attempt.client())]).await;
         if let Verdict::Refused(refusal) = by_path {
             self.let_in(limiter, device).await.ok_or(refusal)?;
         }
@@ -325,7 +322,7 @@ impl Visit {
     }
 
     async fn ask(&self, limiter: &Limiter, charges: &[Charge]) -> Verdict {
-        limiter.decide(charges, &self.client, self.route.as_str(), &self.attempt).await
+        limiter.decide(charges, self.attempt.client(), self.route.as_str(), &self.attempt).await
     }
 
     /// Charges the bucket of path and address.
@@ -333,7 +330,7 @@ impl Visit {
     /// # Errors
     /// 429 when the address has had enough of this path.
     pub async fn charge_path(&self, limiter: &Limiter) -> Result<(), ApiError> {
-        self.charge(limiter, &[Charge::auth(self.route.as_str(), &self.client)]).await
+        self.charge(limiter, &[Charge::auth(self.route.as_str(), self.attempt.client())]).await
     }
 
     /// Charges in order until one bucket refuses.

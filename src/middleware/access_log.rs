@@ -10,7 +10,7 @@ use axum::extract::{MatchedPath, Request};
 use http::{Method, StatusCode};
 use uuid::Uuid;
 
-use crate::{clock::Clock, error::ApiError, limit::ClientIp};
+use crate::{clock::Clock, error::ApiError, limit::Attempt};
 
 /// Where the router notes which route matched, for whoever stands outside.
 #[derive(Clone, Debug, Default)]
@@ -33,21 +33,19 @@ impl Trail {
 pub(super) struct AccessLog<'a> {
     clock: &'a Clock,
     start: Duration,
-    id: Uuid,
+    attempt: Attempt,
     method: Method,
-    client: ClientIp,
     trail: Trail,
     closed: bool,
 }
 
 impl<'a> AccessLog<'a> {
-    pub(super) fn open(clock: &'a Clock, id: Uuid, request: &Request, client: ClientIp) -> Self {
+    pub(super) fn open(clock: &'a Clock, request: &Request, attempt: Attempt) -> Self {
         Self {
             clock,
             start: clock.monotonic(),
-            id,
+            attempt,
             method: request.method().clone(),
-            client,
             trail: Trail::default(),
             closed: false,
         }
@@ -66,9 +64,9 @@ impl<'a> AccessLog<'a> {
         self.closed = true;
         let code = error.map_or("-", |error| error.code().wire());
         let cause = error.and_then(ApiError::cause).map_or("-", |cause| cause.for_log());
-        let (method, route, client) = (self.method.as_str(), self.trail.route(), self.client.address());
+        let (method, route, client) = (self.method.as_str(), self.trail.route(), self.attempt.client().address());
         let mut id = Uuid::encode_buffer();
-        let request_id = &*self.id.hyphenated().encode_lower(&mut id);
+        let request_id = &*self.attempt.request_id().hyphenated().encode_lower(&mut id);
         // Texts are handed over as they are: formatting them through the macro was a third of the line's cost.
         let message = [method, " ", route, " ", status.as_str()].concat();
         let (message, status, millis) = (message.as_str(), status.as_u16(), self.millis());
@@ -89,8 +87,8 @@ impl Drop for AccessLog<'_> {
         if !self.closed {
             let (method, route) = (self.method.as_str(), self.trail.route());
             let millis = self.millis();
-            let client = self.client.address();
-            tracing::info!(request_id = %self.id, method, route, millis, client, cause = "the client left", "{method} {route} aborted");
+            let client = self.attempt.client().address();
+            tracing::info!(request_id = %self.attempt.request_id(), method, route, millis, client, cause = "the client left", "{method} {route} aborted");
         }
     }
 }

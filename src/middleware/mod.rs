@@ -60,16 +60,14 @@ impl Corridor {
     async fn walk(&self, router: Router, mut request: Request) -> Response {
         // Minted, never taken from the client: it is what a person quotes to support.
         let id = self.ids.mint();
-        // Inferred once; log, limits and sessions read the same fact.
-        let peer = request.extensions().get::<Peer>().copied().unwrap_or(Peer::None);
-        let client = self.proxies.infer(&peer, request.headers(), self.prefixes);
+        // Inferred once; log, limits and sessions read the same fact, and nobody behind asks the peer again.
+        let peer = request.extensions_mut().remove().unwrap_or(Peer::None);
+        let attempt = Attempt::new(id, self.proxies.infer(&peer, request.headers(), self.prefixes));
         // Opened before anything can answer, so that every request leaves exactly one line.
-        let log = AccessLog::open(&self.clock, id, &request, client.clone());
-        let attempt = Attempt::new(id);
+        let log = AccessLog::open(&self.clock, &request, attempt.clone());
         let gateway = crate::error::gateway::covers(request.uri().path());
         let origin = self.cors.judge(&request);
 
-        request.extensions_mut().insert(client.clone());
         request.extensions_mut().insert(attempt.clone());
         request.extensions_mut().insert(log.trail());
         if self.limiter.has_routes() {
@@ -77,13 +75,14 @@ impl Corridor {
         }
         // A text, which is written down faster than what has to be formatted.
         let span = tracing::info_span!("request", id = &*id.hyphenated().encode_lower(&mut Uuid::encode_buffer()));
-        let mut response = self.answer(router, request, &client, &attempt, &origin).instrument(span).await;
+        let mut response = self.answer(router, request, &attempt, &origin).instrument(span).await;
 
-        let error = render::render(&mut response, id, self.clock.now(), gateway);
+        let now = self.clock.now();
+        let error = render::render(&mut response, id, now, gateway);
         let refused = error.as_ref().is_some_and(|error| error.code() == ErrorCode::RateLimited);
         let headers = response.headers_mut();
         headers.reserve(DRESS);
-        limit::headers::write(&attempt, self.clock.now(), refused, headers);
+        limit::headers::write(&attempt, now, refused, headers);
         cors::dress(&origin, headers);
         security_headers::dress(self.strict_transport, headers);
         response_time::dress(log.elapsed(), headers);
@@ -93,14 +92,7 @@ impl Corridor {
     }
 
     /// Whoever may answer: preflight, host check, flood limit, and the router with its panic catcher.
-    async fn answer(
-        &self,
-        router: Router,
-        request: Request,
-        client: &limit::ClientIp,
-        attempt: &Attempt,
-        origin: &cors::Verdict,
-    ) -> Response {
+    async fn answer(&self, router: Router, request: Request, attempt: &Attempt, origin: &cors::Verdict) -> Response {
         use axum::response::IntoResponse;
 
         // A preflight is the browser's question, not the page's request: answered here, counted nowhere.
@@ -111,12 +103,12 @@ impl Corridor {
         if !self.hosts.serves(&request) {
             return ApiError::new(ErrorCode::HostUnknown).into_response();
         }
-        if let Some(refusal) = self.limiter.shuts_out(client) {
+        if let Some(refusal) = self.limiter.shuts_out(attempt.client()) {
             return ApiError::from(refusal).into_response();
         }
         // Over every path, known or not: a flood ends here.
         let (path, headers) = (request.uri().path(), request.headers());
-        if let Err(refusal) = self.volumetric.admit(&self.limiter, path, headers, client, attempt).await {
+        if let Err(refusal) = self.volumetric.admit(&self.limiter, path, headers, attempt).await {
             return refusal.into_response();
         }
         match panic::catching(router).oneshot(request).await {

@@ -30,17 +30,16 @@ impl Volumetric {
         limiter: &Limiter,
         path: &str,
         headers: &HeaderMap,
-        client: &ClientIp,
         attempt: &Attempt,
     ) -> Result<(), ApiError> {
-        let charges = self.charges(path, client);
+        let charges = self.charges(path, attempt.client());
         if charges.is_empty() {
             return Ok(());
         }
         if SIBLING_ROUTES.contains(&path) && self.siblings.admit(headers) {
             return Ok(());
         }
-        match limiter.decide(&charges, client, "/api/*", attempt).await {
+        match limiter.decide(&charges, attempt.client(), "/api/*", attempt).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),
         }

@@ -119,7 +119,7 @@ async fn a_refusal_is_logged_once_per_key_and_window(mut store: Store) {
     let (log, _listening) = Log::listen();
     let client = somebody();
     let charge = Charge::auth(LOGIN, &client);
-    let attempt = Attempt::new(Uuid::new_v4());
+    let attempt = Attempt::new(Uuid::new_v4(), client.clone());
     for _ in 0..2 {
         assert_eq!(admitted(&store.limiter, &charge, &client, 30).await, 30);
         store.limiter.decide(std::slice::from_ref(&charge), &client, LOGIN, &attempt).await;

@@ -27,8 +27,8 @@ fn written(attempt: &Attempt, refused: bool) -> Vec<String> {
 }
 
 async fn decide(limiter: &Limiter, charges: &[Charge]) -> (Attempt, Verdict) {
-    let attempt = Attempt::new(Uuid::new_v4());
-    let verdict = limiter.decide(charges, &host(7), LOGIN, &attempt).await;
+    let attempt = Attempt::new(Uuid::new_v4(), host(7));
+    let verdict = limiter.decide(charges, attempt.client(), LOGIN, &attempt).await;
     (attempt, verdict)
 }
 
@@ -108,7 +108,7 @@ async fn a_mailbox_never_shows_its_numbers() {
 
 #[tokio::test]
 async fn an_uncounted_answer_tells_nothing() {
-    assert!(written(&Attempt::new(Uuid::new_v4()), false).is_empty());
+    assert!(written(&Attempt::new(Uuid::new_v4(), host(7)), false).is_empty());
 }
 
 #[test]

@@ -258,7 +258,7 @@ async fn some_networks_are_counted_nowhere_and_some_are_shut_out() {
 async fn a_hook_may_admit_what_is_over_the_limit_uncounted() {
     let limiter = limiter("[buckets.auth]\nquota = 3\non_limit = \"lenient\"\n", Hand::default().clock());
     assert_eq!(admitted(&limiter, &Charge::auth(LOGIN, &host(7)), &host(7), 9).await, 9);
-    let attempt = Attempt::new(Uuid::new_v4());
+    let attempt = Attempt::new(Uuid::new_v4(), host(7));
     let elsewhere = limiter.decide(&[Charge::auth(LOGIN, &host(7))], &host(7), "/elsewhere", &attempt).await;
     assert_ne!(elsewhere, Verdict::Admitted);
     assert!(load("[buckets.auth]\non_limit = \"unheard-of\"\n").is_err());
@@ -301,7 +301,7 @@ async fn while_redis_is_away_a_refusal_spends_nothing_behind_it_and_a_shadow_ref
     assert_eq!(admitted(&limiter, &charges[1], &client, 11).await, 9);
 
     let limiter = away("[[policy]]\nname = \"socket\"\nquota = 1\nwindow = \"60s\"\nfail = \"closed\"");
-    let unheard = limiter.hit("socket", "anna", None, &Attempt::new(Uuid::nil())).await;
+    let unheard = limiter.hit("socket", "anna", None, &Attempt::new(Uuid::nil(), host(1))).await;
     assert_eq!((unheard, unheard.close_code()), (Hit::Unavailable(Duration::from_secs(2)), Some(1013)));
 
     for fail in ["memory", "open", "closed"] {
@@ -365,7 +365,7 @@ async fn routes_with_one_name_share_a_budget_and_others_have_their_own() {
 #[tokio::test]
 async fn a_named_budget_shows_its_own_name_and_no_window_of_half_a_second() {
     let limiter = limiter(EXPORT, Hand::default().clock());
-    let attempt = Attempt::new(Uuid::new_v4());
+    let attempt = Attempt::new(Uuid::new_v4(), host(7));
     let who = Who { mailbox: Some("a@b.ch"), ..Who::default() };
     let charges = limiter.charges_of_route("POST /a", &host(7), who, true);
     assert_eq!(charges.len(), 2);
@@ -380,7 +380,7 @@ async fn a_named_budget_shows_its_own_name_and_no_window_of_half_a_second() {
 async fn a_hit_that_is_no_request_is_counted_and_names_its_close_code() {
     let hand = Hand::default();
     let limiter = limiter(EXPORT, hand.clock());
-    let attempt = Attempt::new(Uuid::new_v4());
+    let attempt = Attempt::new(Uuid::new_v4(), host(7));
     for _ in 0..5 {
         assert_eq!(limiter.hit("export", "socket 1", None, &attempt).await, Hit::Admitted);
     }
@@ -480,7 +480,7 @@ fn rules_are_possible_up_to_their_bounds_and_no_further() {
 async fn a_hit_may_cost_more_or_less_than_its_policy_says() {
     let text = "[[policy]]\nname = \"files\"\nquota = 10\nwindow = \"60s\"\ncost = 3\nalgorithm = \"fixed\"\n";
     let limiter = limiter(text, Hand::default().clock());
-    let ask = async |cost| limiter.hit("files", "anna", cost, &Attempt::new(Uuid::nil())).await;
+    let ask = async |cost| limiter.hit("files", "anna", cost, &Attempt::new(Uuid::nil(), host(1))).await;
     let over = Hit::Over(Duration::from_mins(1));
     for (cost, met) in [
         (Some(4), Hit::Admitted),
@@ -518,7 +518,7 @@ async fn a_name_is_one_budget_on_every_route_and_at_every_reading_and_another_na
     // Whoever meets both is told of both.
     let (limiter, client) = (limiter(&text, Hand::default().clock()), host(1));
     let charges = limiter.charges_of_route("GET /a", &client, Who::default(), true);
-    let attempt = Attempt::new(Uuid::nil());
+    let attempt = Attempt::new(Uuid::nil(), host(1));
     assert_eq!(limiter.decide(&charges, &client, "/a", &attempt).await, Verdict::Admitted);
     let mut told = http::HeaderMap::new();
     headers::write(&attempt, Hand::default().clock().now(), false, &mut told);

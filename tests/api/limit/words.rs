@@ -124,8 +124,8 @@ async fn the_numbers_of_a_limiter_say_what_it_did() {
     }
     assert_eq!(limiter.stored_key(&Charge::ip(&client)), Some(format!("rate_limit:ip:{}", client.network())));
     assert_eq!(limiter.stored_key(&Charge::account("anna@example.com")), None, "its policy is off");
-    let attempt = Attempt::new(Uuid::max());
-    assert_eq!(attempt.request_id(), Uuid::max());
+    let attempt = Attempt::new(Uuid::max(), client.clone());
+    assert_eq!((attempt.request_id(), attempt.client()), (Uuid::max(), &client));
     assert_eq!(limiter.hit("nothing of this name", "anna", None, &attempt).await, Hit::Admitted);
 }
 
@@ -137,7 +137,7 @@ fn what_many_threads_count_adds_up() {
             let (limiter, client) = (&limiter, host(number));
             scope.spawn(move || {
                 for _ in 0..100 {
-                    let attempt = Attempt::new(Uuid::nil());
+                    let attempt = Attempt::new(Uuid::nil(), client.clone());
                     assert!(limiter.decide_now(&[Charge::ip(&client)], &client, "/", &attempt).is_some());
                 }
             });
@@ -157,7 +157,8 @@ async fn the_reset_is_the_second_in_which_the_window_has_ended_for_sure() {
     // The hand's clock begins with a whole second, and so does the first client's window.
     for (client, passed, reset) in [(1, 0, 60), (1, 999_999, 60), (1, 58_000_001, 60), (2, 0, 119), (3, 1, 120)] {
         hand.advance(Duration::from_micros(passed));
-        let (client, attempt) = (host(client), Attempt::new(Uuid::nil()));
+        let client = host(client);
+        let attempt = Attempt::new(Uuid::nil(), client.clone());
         limiter.decide(&[Charge::ip(&client)], &client, "/", &attempt).await;
         let mut fields = http::HeaderMap::new();
         headers::write(&attempt, hand.clock().now(), false, &mut fields);
@@ -173,7 +174,7 @@ async fn every_answer_tells_of_its_own_bucket_and_quota_whatever_was_told_before
     let limiters: Vec<_> = (1..=20).map(|quota| (quota, Limiter::new(quotas(quota), None, hand.clock()))).collect();
     for (quota, limiter) in limiters.iter().chain(&limiters) {
         for (charge, name, quota) in [(Charge::ip(&client), "ip", *quota), (Charge::auth("/", &client), "auth", 30)] {
-            let attempt = Attempt::new(Uuid::nil());
+            let attempt = Attempt::new(Uuid::nil(), client.clone());
             limiter.decide(&[charge], &client, "/", &attempt).await;
             let mut fields = http::HeaderMap::new();
             headers::write(&attempt, hand.clock().now(), false, &mut fields);

@@ -114,7 +114,7 @@ impl Store {
 
 /// One request with an attempt of its own.
 pub(crate) async fn hit(limiter: &Limiter, charges: &[Charge], client: &ClientIp) -> Verdict {
-    limiter.decide(charges, client, LOGIN, &Attempt::new(Uuid::new_v4())).await
+    limiter.decide(charges, client, LOGIN, &Attempt::new(Uuid::new_v4(), client.clone())).await
 }
 
 /// How many of `times` requests are admitted, one after the other.

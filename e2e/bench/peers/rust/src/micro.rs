@@ -111,7 +111,7 @@ fn whole_decision(limiter: &Limiter, number: u32, buckets: usize) -> Outcome<Dur
     let client = client(number);
     let start = processor()?;
     for _ in 0..DECISIONS {
-        let attempt = Attempt::new(Uuid::nil());
+        let attempt = Attempt::new(Uuid::nil(), client.clone());
         let charges = [Charge::ip(&client), Charge::public_ip(&client)];
         let decision = pin!(limiter.decide(&charges[..buckets], &client, "/", &attempt));
         // On memory nothing is waited for: the first look has the answer.
@@ -231,6 +231,6 @@ pub(crate) async fn flood(redis: &str) -> Outcome {
 /// Whether a hit of this client is refused.
 async fn ask(limiter: &Limiter, number: u32) -> bool {
     let client = client(number);
-    let verdict = limiter.decide(&[Charge::ip(&client)], &client, "/", &Attempt::new(Uuid::nil())).await;
+    let verdict = limiter.decide(&[Charge::ip(&client)], &client, "/", &Attempt::new(Uuid::nil(), client.clone())).await;
     matches!(verdict, Verdict::Refused(_))
 }

@@ -138,11 +138,10 @@ where
 
     fn call(&mut self, request: Request) -> Self::Future {
         let parts = &self.parts;
-        let client = parts.client(&request);
         // Who mints the ids of requests is not the limiter's matter.
-        let attempt = Attempt::new(Uuid::nil());
-        let charges = parts.charges(&request, &client);
-        match parts.limiter.decide_now(&charges, &client, "/", &attempt) {
+        let attempt = Attempt::new(Uuid::nil(), parts.client(&request));
+        let charges = parts.charges(&request, attempt.client());
+        match parts.limiter.decide_now(&charges, attempt.client(), "/", &attempt) {
             Some(Verdict::Admitted) => {
                 Answer::Admitted { now: parts.clock.now(), inner: self.inner.call(request), attempt }
             }
@@ -156,7 +155,7 @@ where
                 let next = self.inner.clone();
                 let mut inner = std::mem::replace(&mut self.inner, next);
                 let answer = Box::pin(async move {
-                    let verdict = parts.limiter.decide(&charges, &client, "/", &attempt).await;
+                    let verdict = parts.limiter.decide(&charges, attempt.client(), "/", &attempt).await;
                     let (refused, response) = match verdict {
                         Verdict::Admitted => (false, inner.call(request).await?),
                         Verdict::Refused(refusal) => (true, refuse(refusal.into())),
