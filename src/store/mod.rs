@@ -59,9 +59,9 @@ impl Database {
     /// # Errors
     /// [`Fault::Unreachable`] when no connection is to be had in time.
     pub async fn begin(&self) -> Result<Tx, Fault> {
-        // Boxed, for it is large, and every use case holds it: a request that never gets here would carry the bytes along.
         match self {
-            Self::Postgres(pool) => Box::pin(bounded(pool.begin())).await.map(Tx::Postgres),
+            Self::Postgres(pool) => postgres::begin(pool).await.map(Tx::Postgres),
+            // Boxed, for it is large, and every use case holds it: a request that never gets here would carry the bytes along.
             Self::Sqlite(pools) => Box::pin(bounded(pools.writer.begin_with("BEGIN IMMEDIATE"))).await.map(Tx::Sqlite),
         }
     }

@@ -3,11 +3,12 @@
 use std::{str::FromStr, time::Duration};
 
 use sqlx::{
-    Connection, PgPool,
+    Connection, PgConnection, PgPool, Postgres, Transaction,
     postgres::{PgConnectOptions, PgPoolOptions},
 };
+use tracing::Instrument;
 
-use super::{Fault, migrate};
+use super::{Fault, bounded, migrate};
 
 /// Connections per process. Statements are short; more would only queue inside the server.
 const CONNECTIONS: u32 = 10;
@@ -45,8 +46,28 @@ pub(super) async fn open(url: &str) -> Result<PgPool, Fault> {
         .after_connect(|connection, _| {
             Box::pin(async move { sqlx::query(ISOLATION).execute(connection).await.map(|_| ()) })
         })
-        .connect_with(options)
-        .await?;
+        .connect_with(options.clone());
+    let pool = match pool.await {
+        Ok(pool) => pool,
+        Err(error) => return Err(cause(&options, error).await.into()),
+    };
     migrate::postgres(&pool).await?;
     Ok(pool)
+}
+
+/// Opens a transaction in a task of its own. A request may end while its BEGIN is on the way, for its client leaves or its
+/// time is over; the library would give the connection back with that transaction open, and whoever has it next would
+/// write into it and never commit. The task sees it through, and rolls back what nobody waits for any more.
+pub(super) async fn begin(pool: &PgPool) -> Result<Transaction<'static, Postgres>, Fault> {
+    let pool = pool.clone();
+    let opening = tokio::spawn(async move { pool.begin().await }.in_current_span());
+    bounded(async { opening.await.unwrap_or(Err(sqlx::Error::WorkerCrashed)) }).await
+}
+
+/// Why a pool could not be opened. It tries until its time is over and forgets why it failed; a single attempt tells.
+async fn cause(options: &PgConnectOptions, error: sqlx::Error) -> sqlx::Error {
+    match tokio::time::timeout(ACQUIRE_DEADLINE, PgConnection::connect_with(options)).await {
+        Ok(Err(cause)) => cause,
+        _ => error,
+    }
 }

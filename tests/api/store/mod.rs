@@ -1,7 +1,9 @@
 //! The store's contract, asked through the accounts that rest in it: on SQLite, and on PostgreSQL when
 //! `TEST_DATABASE_URL` names one.
 
-use futures_util::future::join_all;
+use std::collections::HashSet;
+
+use futures_util::{FutureExt, future::join_all};
 use labs_auth::{
     account::{self, NewAccount},
     clock::Timestamp,
@@ -105,4 +107,30 @@ async fn nobody_but_its_owner_reads_the_database_file() {
     let db = Database::open(&format!("sqlite://{}", path.display())).await.unwrap();
     db.close().await;
     assert_eq!(0o600, std::fs::metadata(path).unwrap().permissions().mode() & 0o777);
+}
+
+#[tokio::test]
+async fn a_transaction_that_nobody_waited_for_is_left_to_nobody() {
+    let vacant = vacant().await;
+    let db = Database::open(vacant.place.url()).await.unwrap();
+    // As when clients leave while theirs is being opened.
+    for _ in 0..40 {
+        assert!(db.begin().now_or_never().is_none());
+        tokio::task::yield_now().await;
+    }
+    if let Database::Postgres(pool) = &db {
+        // Where a transaction is open, every statement belongs to it.
+        for _ in 0..40 {
+            let mut connection = pool.acquire().await.unwrap();
+            let mut ids = HashSet::new();
+            for _ in 0..2 {
+                let id = sqlx::query_scalar::<_, String>("SELECT CAST(pg_current_xact_id() AS text)");
+                assert!(ids.insert(id.fetch_one(&mut *connection).await.unwrap()), "a transaction is open");
+            }
+        }
+    }
+    let mut tx = db.begin().await.unwrap();
+    account::insert_unverified(&mut tx, &somebody("after@labs.example")).await.unwrap().unwrap();
+    tx.commit().await.unwrap();
+    assert_eq!(vacant.place.number("SELECT count(*) FROM users WHERE email = $1", "after@labs.example").await, 1);
 }
