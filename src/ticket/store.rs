@@ -137,8 +137,15 @@ pub(super) async fn count_live_locked(tx: &mut Tx, user: Uuid, purpose: Purpose,
     .map(|(count,)| count)
 }
 
-/// Claims a ticket: of any number of parallel attempts exactly one gets the row.
+/// Claims a ticket: of any number of parallel attempts exactly one gets the row. The person's row is taken first, as by
+/// everybody who ends all tickets of a person: two links of one person cannot wait for each other.
 pub async fn claim(tx: &mut Tx, hash: &Hashed, purpose: Purpose, now: Timestamp) -> Result<Option<Live>, Fault> {
+    query!(
+        in tx,
+        execute,
+        "UPDATE users SET email = email WHERE id = (SELECT user_id FROM tickets WHERE hash = $1)",
+        hash.as_bytes()
+    )?;
     query!(
         in tx,
         optional<Live>,

@@ -2,6 +2,13 @@
 
 use std::time::Duration;
 
+use labs_auth::{
+    account,
+    clock::Timestamp,
+    secret::Plain,
+    store::{Database, Tx},
+    ticket::{self, Purpose},
+};
 use serde_json::json;
 
 use crate::world::{PASSWORD, Verbs, World};
@@ -91,4 +98,31 @@ async fn a_link_lives_for_an_hour() {
     let late = world.anonymous().post(RESET, json!({"token": token, "new_password": CHOSEN})).await;
     late.is_error(400, "AUTH_006");
     world.sign_in(&email, PASSWORD).await;
+}
+
+async fn claims(tx: &mut Tx, token: String, now: Timestamp) -> bool {
+    let hash = Plain::presented(token).hash();
+    ticket::claim(tx, &hash, Purpose::PasswordReset, now).await.unwrap().is_some()
+}
+
+#[tokio::test]
+async fn two_links_of_one_person_are_claimed_one_after_the_other() {
+    let world = World::new().await;
+    let email = world.member().await;
+    let [first, second] = [reset_token(&world, &email).await, reset_token(&world, &email).await];
+    let db = Database::open(world.database_url()).await.unwrap();
+    let person = account::find_by_email(&db, &email).await.unwrap().unwrap();
+    let now = world.now();
+    let mut winner = db.begin().await.unwrap();
+    assert!(claims(&mut winner, first, now).await);
+    let loser = tokio::spawn({
+        let db = db.clone();
+        async move { claims(&mut db.begin().await.unwrap(), second, now).await }
+    });
+    // It must not hold its link while it waits for the person: whoever won ends all of them.
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!loser.is_finished());
+    ticket::delete_all(&mut winner, person.id).await.unwrap();
+    winner.commit().await.unwrap();
+    assert!(!loser.await.unwrap(), "the link has ended");
 }
