@@ -16,7 +16,7 @@ impl PublicUrl {
     /// # Errors
     /// A sentence for the operator when it is not a usable base.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let url = Url::parse(text).map_err(|error| format!("is not a URL ({error})"))?;
+        let url = Url::parse(text).map_err(|error| not_a_url(&error))?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(String::from("must start with http:// or https://"));
         }
@@ -44,6 +44,14 @@ impl PublicUrl {
     /// Whether the address is encrypted on its way.
     pub fn is_https(&self) -> bool {
         self.0.starts_with("https://")
+    }
+}
+
+/// What is wrong with an address that is none, for the operator.
+pub fn not_a_url(error: &url::ParseError) -> String {
+    match error {
+        url::ParseError::RelativeUrlWithoutBase => String::from("is not a URL: it must start with https:// or http://"),
+        other => format!("is not a URL ({other})"),
     }
 }
 

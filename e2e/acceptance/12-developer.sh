@@ -36,6 +36,7 @@ CLIENT=198.51.100.20
 is "40 bodies that are not JSON spend nothing" 40x422 "$(many 40 POST $accounts 'not json')"
 ask POST $accounts '{"email":"nobody"}'
 is "a faulty field is named" "422 email invalid_request_error VAL_001" "$STATUS $(field error.param) $(field error.type) $(field error.code)"
+matches "and what is wrong with it" '^value is not a valid email address: .*\.$' "$(field error.message)"
 ask GET /api/prima/v1/nothing
 is "an unknown path of the prefix" "404 not_found_error" "$STATUS $(field error.type)"
 

@@ -60,6 +60,7 @@ for kind in sqlite postgres; do
     matches "$kind: promoted, it is listed as an admin" '^brought\.1@example\.com +admin +active, confirmed' "$OUT"
     users show brought.1@example.com --json
     is "$kind: shown as JSON without its hash" "true" "$(BODY=$OUT field has_password)"
+    matches "$kind: with the number of its live sessions" '^[0-9]+$' "$(BODY=$OUT field sessions)"
     lacks "$kind: no hash is shown" "$OUT" argon2 '$2b$'
 
     users delete brought.2@example.com

@@ -148,6 +148,7 @@ impl Connections {
     async fn drain(mut self) {
         let drained = tokio::time::timeout(DRAIN_DEADLINE, self.graceful.shutdown()).await;
         if drained.is_err() {
+            while self.tasks.try_join_next().is_some() {}
             tracing::warn!(open = self.tasks.len(), "Some connections did not finish in time and are closed");
         }
         self.tasks.shutdown().await;

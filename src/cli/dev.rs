@@ -128,7 +128,7 @@ fn greet(home: &str) {
     Health       {home}/health/detailed
     Mails        ./{FOLDER}/mail (their links are printed here)
     Database     ./{FOLDER}/labs-auth.db
-    Passkeys     on http://localhost:8020, :3000 and :5173, unless WEBAUTHN_RPS says otherwise
+    Passkeys     on {home}, http://localhost:3000 and :5173, unless WEBAUTHN_RPS says otherwise
     Admin        {ADMIN}, signed in by: curl -X POST {home}/api/auth/dev-login
 
   Stop with Ctrl-C.

@@ -84,15 +84,14 @@ pub fn run(arguments: Arguments) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&[format!("the runtime cannot be started: {error}")]),
     };
+    let command = arguments.command.unwrap_or(Command::Serve);
+    let starts = matches!(command, Command::Serve | Command::Dev);
     let outcome = runtime.block_on(async {
-        match arguments.command.unwrap_or(Command::Serve) {
+        match command {
             Command::Serve => serve::run(read(&variables)?).await.map(done),
             Command::Dev => dev::run(&mut variables).await.map(done),
             Command::Migrate => migrate(&variables).await.map(done),
-            Command::Users(command) => {
-                let outcome = users::run(command, &mut variables).await;
-                Ok(outcome.unwrap_or_else(|faults| complain("labs-auth users:", &faults)))
-            }
+            Command::Users(command) => users::run(command, &mut variables).await,
             Command::Audit(wanted) => audit::run(&wanted, &variables).await.map(done),
             Command::Limits(wanted) => limits::run(&wanted, &read(&variables)?).await,
             Command::Doctor => limits::doctor(read(&variables)?).await,
@@ -104,7 +103,8 @@ pub fn run(arguments: Arguments) -> ExitCode {
     });
     match outcome {
         Ok(code) => code,
-        Err(faults) => refuse(&faults),
+        Err(faults) if starts => refuse(&faults),
+        Err(faults) => complain("labs-auth:", &faults),
     }
 }
 

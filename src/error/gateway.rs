@@ -1,9 +1,11 @@
 //! The gateway shape: the error object that API clients of `/api/prima/v1` parse.
 
+use std::borrow::Cow;
+
 use http::StatusCode;
 use serde::Serialize;
 
-use super::{ApiError, Details, Loc};
+use super::{ApiError, Details, FieldFault, Loc};
 
 /// Everything under this prefix answers in the gateway shape.
 pub const PREFIX: &str = "/api/prima/v1";
@@ -15,7 +17,7 @@ struct Outer<'a> {
 
 #[derive(Serialize)]
 struct Inner<'a> {
-    message: &'a str,
+    message: Cow<'a, str>,
     r#type: &'static str,
     param: Option<&'static str>,
     code: &'a str,
@@ -34,9 +36,9 @@ pub fn render(error: &ApiError, request_id: &str) -> Vec<u8> {
     }
     super::body(&Outer {
         error: Inner {
-            message: error.sentence(),
+            message: sentence(error),
             r#type: kind(error.code().status()),
-            param: param(error.details()),
+            param: first_fault(error).and_then(param),
             code: error.code().wire(),
             request_id,
         },
@@ -54,10 +56,19 @@ fn kind(status: StatusCode) -> &'static str {
     }
 }
 
-/// The first failing field, when one has a name.
-fn param(details: &Details) -> Option<&'static str> {
-    let Details::Fields(faults) = details else { return None };
-    match faults.first()?.loc.get(1)? {
+/// What is wrong, of fields with the first one that fails.
+fn sentence(error: &ApiError) -> Cow<'_, str> {
+    first_fault(error).map_or(error.sentence().into(), |fault| format!("{}.", fault.msg).into())
+}
+
+fn first_fault(error: &ApiError) -> Option<&FieldFault> {
+    let Details::Fields(faults) = error.details() else { return None };
+    faults.first()
+}
+
+/// Its name, when it has one.
+fn param(fault: &FieldFault) -> Option<&'static str> {
+    match fault.loc.get(1)? {
         Loc::Name(name) => Some(name),
         Loc::Offset(_) => None,
     }

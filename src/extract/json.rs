@@ -1,6 +1,12 @@
 //! From bytes to a JSON value. It bounds size and time, never decompresses, and decides nothing about fields.
 
-use std::{pin::pin, time::Duration};
+use std::{
+    error::Error,
+    io::{self, ErrorKind},
+    iter::successors,
+    pin::pin,
+    time::Duration,
+};
 
 use axum::{
     body::Body,
@@ -107,7 +113,7 @@ fn not_json(bytes: &[u8], error: &serde_json::Error) -> ApiError {
 async fn collect(mut body: Body) -> Result<Bytes, ApiError> {
     let mut collected = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        let frame = frame.map_err(|error| ApiError::new(ErrorCode::BodyTooSlow).because(error).closing())?;
+        let frame = frame.map_err(broken_off)?;
         let Ok(data) = frame.into_data() else { continue };
         if collected.len() + data.len() > BODY_LIMIT {
             discard(body, collected.len() + data.len()).await;
@@ -116,6 +122,17 @@ async fn collect(mut body: Body) -> Result<Bytes, ApiError> {
         collected.extend_from_slice(&data);
     }
     Ok(collected.freeze())
+}
+
+/// A body whose rest will not come: its chunks are none, or the client stopped sending.
+fn broken_off(error: axum::Error) -> ApiError {
+    let mut causes = successors(Some(&error as &(dyn Error + 'static)), |cause| (**cause).source());
+    let is_malformed = |cause: &io::Error| matches!(cause.kind(), ErrorKind::InvalidInput | ErrorKind::InvalidData);
+    if causes.any(|cause| cause.downcast_ref().is_some_and(is_malformed)) {
+        whole_body(Problem::value("Value error, the body is not in the chunks that were announced")).closing()
+    } else {
+        ApiError::new(ErrorCode::BodyTooSlow).because(error).closing()
+    }
 }
 
 /// Reads on without keeping anything: a client that is still sending would not read the answer.

@@ -88,7 +88,7 @@ impl Drop for AccessLog<'_> {
             let (method, route) = (self.method.as_str(), self.trail.route());
             let millis = self.millis();
             let client = self.attempt.client().address();
-            tracing::info!(request_id = %self.attempt.request_id(), method, route, millis, client, cause = "the client left", "{method} {route} aborted");
+            tracing::info!(request_id = %self.attempt.request_id(), method, route, millis, client, cause = "the connection ended", "{method} {route} aborted");
         }
     }
 }

@@ -19,7 +19,7 @@ use super::{
     Secrets,
     wire::{self, Wire},
 };
-use crate::clock::Clock;
+use crate::{clock::Clock, public_url::not_a_url};
 
 /// How long the provider's description and keys are kept.
 const DESCRIPTION_KEPT: Duration = Duration::from_hours(1);
@@ -44,7 +44,7 @@ impl Registration {
     /// # Errors
     /// A sentence for the operator.
     pub fn parse_issuer(text: &str) -> Result<String, String> {
-        let url = Url::parse(text).map_err(|error| format!("is not a URL ({error})"))?;
+        let url = Url::parse(text).map_err(|error| not_a_url(&error))?;
         if url.query().is_some() || url.fragment().is_some() {
             return Err(String::from("must have no query or fragment"));
         }

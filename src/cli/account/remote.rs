@@ -10,7 +10,7 @@ use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::Outcome;
-use crate::secret::Plain;
+use crate::{public_url::not_a_url, secret::Plain};
 
 /// Longest that one request may take.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -51,7 +51,7 @@ pub(super) struct Remote {
 impl Remote {
     /// Takes an address that a person typed.
     pub(super) fn parse(server: &str) -> Outcome<Self> {
-        let url = Url::parse(server).map_err(|error| format!("--server is not an address: {error}"))?;
+        let url = Url::parse(server).map_err(|error| format!("--server {}", not_a_url(&error)))?;
         let local = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
             Some(Host::Ipv4(address)) => address.is_loopback(),

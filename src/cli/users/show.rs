@@ -3,10 +3,11 @@
 use std::process::ExitCode;
 
 use clap::Args;
+use serde::Serialize;
 
 use super::{Failure, RoleName, address, told};
 use crate::{
-    account::{Account, Email},
+    account::{Account, Email, User},
     clock::Timestamp,
     people::{People, look::Filter},
 };
@@ -54,7 +55,7 @@ pub(super) async fn list(list: &List, people: &People) -> Result<ExitCode, Failu
     let accounts = people.list(&filter).await.map_err(|fault| vec![fault.for_log().to_owned()])?;
     for account in &accounts {
         if list.json {
-            println!("{}", json(account)?);
+            println!("{}", json(&account.view())?);
         } else {
             println!(
                 "{:<40} {:<6} {:<22} {}",
@@ -71,7 +72,8 @@ pub(super) async fn list(list: &List, people: &People) -> Result<ExitCode, Failu
 pub(super) async fn show(show: &Show, people: &People) -> Result<ExitCode, Failure> {
     let (account, sessions) = people.show(&show.email).await.map_err(|refusal| told(&refusal))?;
     if show.json {
-        println!("{}", json(&account)?);
+        let email_verified_at = account.email_verified_at;
+        println!("{}", json(&Shown { account: account.view(), email_verified_at, sessions })?);
         return Ok(ExitCode::SUCCESS);
     }
     let moment = |time: Option<Timestamp>| time.map_or_else(|| String::from("never"), Timestamp::to_rfc3339);
@@ -100,6 +102,16 @@ fn state(account: &Account) -> String {
     format!("{active}, {confirmed}")
 }
 
-fn json(account: &Account) -> Result<String, Failure> {
-    serde_json::to_string(&account.view()).map_err(|error| vec![error.to_string()])
+/// One account, as `users show --json` writes it.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    account: User,
+    email_verified_at: Option<Timestamp>,
+    /// That live.
+    sessions: i64,
+}
+
+fn json(shown: &impl Serialize) -> Result<String, Failure> {
+    serde_json::to_string(shown).map_err(|error| vec![error.to_string()])
 }

@@ -55,6 +55,17 @@ async fn a_hundred_and_fifty_headers_are_too_many_and_the_next_connection_is_fin
 }
 
 #[tokio::test]
+async fn chunks_that_are_none_are_told_at_once_and_not_as_a_body_that_is_late() {
+    let server = served().await;
+    let head =
+        "POST /api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+    for chunks in ["zz\r\nnull\r\n0\r\n\r\n", "2\r\n{}x\r\n0\r\n\r\n", "2;\n\r\n{}\r\n0\r\n\r\n"] {
+        let reply = only(server.send(format!("{head}{END}{chunks}")).await);
+        reply.has_fault("value_error", "body");
+    }
+}
+
+#[tokio::test]
 async fn a_message_with_two_lengths_smuggles_nothing() {
     // case 287
     let server = served().await;
