@@ -270,10 +270,9 @@ impl Visit {
     /// # Errors
     /// As [`Self::of`].
     pub fn noted_in(extensions: &Extensions, method: &Method) -> Result<Self, ApiError> {
-        let noted = || ApiError::internal("a request reached an extractor without having walked the corridor");
         Ok(Self {
-            route: extensions.get().cloned().ok_or_else(noted)?,
-            attempt: extensions.get().cloned().ok_or_else(noted)?,
+            route: noted(extensions)?,
+            attempt: noted(extensions)?,
             policies: RoutePolicies::of(extensions, method),
         })
     }
@@ -340,6 +339,15 @@ impl Visit {
             Verdict::Refused(refusal) => Err(refusal.into()),
         }
     }
+}
+
+/// What the corridor or the router noted about a request.
+///
+/// # Errors
+/// 500 when the request did not walk the corridor, which is a defect.
+pub fn noted<T: Clone + Send + Sync + 'static>(extensions: &Extensions) -> Result<T, ApiError> {
+    let defect = || ApiError::internal("a request reached an extractor without having walked the corridor");
+    extensions.get().cloned().ok_or_else(defect)
 }
 
 async fn charge_path<T: FromFields>(request: Request, limiter: &Limiter) -> Result<(Visit, T), ApiError> {

@@ -1,5 +1,5 @@
-//! One line a request, whatever became of it: a request whose client left is logged when it is dropped. It never shows
-//! the raw path's query, a header or a body; the path itself only as the matched template.
+//! One line a request, whatever became of it: a request whose connection ended is logged when it is dropped. It never
+//! shows the raw path's query, a header or a body; the path itself only as the matched template.
 
 use std::{
     sync::{Arc, OnceLock},

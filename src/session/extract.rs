@@ -19,7 +19,7 @@ use crate::{
     },
     limit::{
         Admission, Attempt, Bucket, Limiter, Who,
-        extract::{Addressed, Mailbox, PerPath, RoutePolicies, Scope, Visit},
+        extract::{Addressed, Mailbox, PerPath, RoutePolicies, Scope, Visit, noted},
     },
     store::Timestamp,
 };
@@ -227,8 +227,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        let walked = || ApiError::internal("a request reached a handler without having walked the corridor");
-        let client = parts.extensions.get::<Attempt>().ok_or_else(walked)?.client().clone();
+        let client = noted::<Attempt>(&parts.extensions)?.client().clone();
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
         Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers), label: None })
     }

@@ -30,7 +30,7 @@ pub(super) async fn open(url: &str) -> Result<PgPool, Fault> {
     let options = PgConnectOptions::from_str(url)
         .map_err(|_| Fault::defect("DATABASE_URL is not a valid PostgreSQL address"))?
         .application_name("labs-auth");
-    let pool = PgPoolOptions::new()
+    let opening = PgPoolOptions::new()
         .max_connections(CONNECTIONS)
         .acquire_timeout(ACQUIRE_DEADLINE)
         .idle_timeout(IDLE)
@@ -47,7 +47,7 @@ pub(super) async fn open(url: &str) -> Result<PgPool, Fault> {
             Box::pin(async move { sqlx::query(ISOLATION).execute(connection).await.map(|_| ()) })
         })
         .connect_with(options.clone());
-    let pool = match pool.await {
+    let pool = match opening.await {
         Ok(pool) => pool,
         Err(error) => return Err(cause(&options, error).await.into()),
     };
