@@ -106,10 +106,10 @@ pub enum Origin<'a> {
 }
 
 impl Origin<'_> {
-    fn network(&self) -> &str {
+    fn network(self) -> String {
         match self {
-            Self::Client(client) => client.network(),
-            Self::CommandLine => "cli",
+            Self::Client(client) => client.network().to_string(),
+            Self::CommandLine => String::from("cli"),
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     limit::{
         Bucket, Charge, ClientIp, Limiter, MailScope, Who,
         desk::{Desk, Forecast},
-        policy::Mode,
+        policy::{Mode, Policies},
     },
     middleware::volumetric::Volumetric,
     store::Database,
@@ -97,7 +97,9 @@ pub(super) async fn run(wanted: &Wanted, settings: &Settings) -> Result<ExitCode
             println!("{count} reset. Every process sees it within a second.");
         }
         Wanted::Explain(asked) => {
-            let charges = charges(asked, settings, &limiter)?;
+            let email = asked.email.as_deref().map(read_email).transpose()?;
+            let policies = limiter.policies();
+            let charges = charges(asked, email.as_ref().map(Email::as_str), settings, &policies);
             if charges.is_empty() {
                 println!("No bucket applies.");
             }
@@ -144,7 +146,8 @@ async fn keys_of(
         keys.extend(charges.iter().filter_map(|charge| limiter.stored_key(charge)));
         return Ok(keys);
     }
-    let who = client.as_ref().map(ClientIp::network).or(email.as_ref().map(Email::as_str)).unwrap_or_default();
+    let network = client.as_ref().map(ClientIp::network);
+    let who = network.as_deref().or(email.as_ref().map(Email::as_str)).unwrap_or_default();
     for key in desk.list("*").await.map_err(|class| vec![format!("Redis failed: {class}")])? {
         let plain = key.split_once('#').map_or(key.as_str(), |(plain, _)| plain);
         if plain.strip_suffix(who).is_some_and(|front| front.ends_with(':')) {
@@ -159,9 +162,13 @@ fn read_email(text: &str) -> Result<Email, Vec<String>> {
 }
 
 /// What the request would spend, in its order.
-fn charges(asked: &Asked, settings: &Settings, limiter: &Limiter) -> Result<Vec<Charge>, Vec<String>> {
+fn charges<'a>(
+    asked: &Asked,
+    mailbox: Option<&'a str>,
+    settings: &Settings,
+    policies: &'a Policies,
+) -> Vec<Charge<'a>> {
     let client = ClientIp::from_address(asked.ip, settings.limits.prefixes);
-    let email = asked.email.as_deref().map(read_email).transpose()?;
     let volumetric = Volumetric {
         enabled: settings.limits.volumetric,
         public_prefixes: crate::config::PUBLIC_PREFIXES.map(str::to_owned).to_vec(),
@@ -171,11 +178,10 @@ fn charges(asked: &Asked, settings: &Settings, limiter: &Limiter) -> Result<Vec<
     let routes = router::planned(settings.environment, settings.server.screens);
     let method = asked.method.to_ascii_uppercase();
     let Some(route) = routes.iter().find(|route| route.path == asked.path && route.verb.name() == method) else {
-        return Ok(charges);
+        return charges;
     };
-    let mailbox = email.as_ref().map(Email::as_str);
     let who = Who { mailbox, ..Who::default() };
-    charges.extend(limiter.charges_of_route(&format!("{method} {}", route.path), &client, who, true));
+    charges.extend(policies.charges(&format!("{method} {}", route.path), &client, who, true));
     for rule in &route.rules {
         let Rule::Bucket(bucket) = rule else { continue };
         let charge = match bucket {
@@ -188,7 +194,7 @@ fn charges(asked: &Asked, settings: &Settings, limiter: &Limiter) -> Result<Vec<
         };
         charges.extend(charge);
     }
-    Ok(charges)
+    charges
 }
 
 fn sentence(forecast: &Forecast) -> String {

@@ -71,7 +71,7 @@ impl Developers {
             locale: wanted.locale.name(),
             terms_version: accepted.then_some(self.terms.version.as_str()),
             terms_accepted_at: accepted.then_some(now),
-            ip_address: client.address(),
+            ip_address: &client.address(),
             invite_id: pass.invite,
             now,
         };

@@ -1,103 +1,144 @@
-//! What one request spends from one bucket: the bucket and the exact key under which it is counted.
-//! The recipes of all keys stand here and nowhere else, because workers of the original share them in Redis.
+//! What one request spends from one bucket: the bucket and whom it counts. Nothing is written down before a store wants
+//! it: Redis asks for the exact text of the key, and memory for a hash. The recipes of all keys stand here and nowhere
+//! else, because workers of the original share them in Redis.
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    net::IpAddr,
+    sync::Arc,
+};
 
-use super::{Bucket, ClientIp, MailScope, policy::Policy};
+use super::{AddressText, Bucket, ClientIp, MailScope, algorithm::Algorithm, client::Network, policy::Policy};
 use crate::secret::fingerprint;
 
+/// How the keys begin.
+const RECIPES: [&str; 9] = [
+    "rate_limit:policy",
+    "rate_limit:ip",
+    "rate_limit:public_ip",
+    "rate_limit:auth",
+    "rate_limit:auth_email",
+    "rate_limit:prima_signup:ip",
+    "rate_limit:prima_signup:email",
+    "rate_limit:account",
+    "rate_limit:device",
+];
+
 /// One hit on one bucket.
-#[derive(Clone)]
-pub struct Charge {
+#[derive(Clone, Copy)]
+pub struct Charge<'a> {
     bucket: Bucket,
-    key: Box<str>,
-    /// Where the recipe's own part of the key ends, and where its last part begins.
-    parts: (usize, usize),
-    mailbox: Option<Box<str>>,
+    /// The recipe's second part: a route's template, a kind of mail, the name of a budget.
+    middle: &'a str,
+    whose: Whose<'a>,
     /// Of a named budget.
-    policy: Option<Arc<Policy>>,
+    policy: Option<&'a Arc<Policy>>,
 }
 
-impl Charge {
+/// Whom a bucket counts.
+#[derive(Clone, Copy)]
+enum Whose<'a> {
+    Network(Network),
+    Mailbox(&'a str),
+    Other(&'a str),
+}
+
+/// What memory counts a charge under: the charge, and the algorithm, whose states are no other's.
+#[derive(Clone, Copy)]
+pub(super) struct Key<'a> {
+    pub(super) charge: &'a Charge<'a>,
+    pub(super) algorithm: Algorithm,
+}
+
+impl<'a> Charge<'a> {
     /// A request to any counted path.
-    pub fn ip(client: &ClientIp) -> Self {
-        Self::of_network(Bucket::Ip, "rate_limit:ip", "", client.network())
+    pub const fn ip(client: &ClientIp) -> Self {
+        Self::of(Bucket::Ip, "", Whose::Network(client.counted()))
     }
 
     /// A request to a path that anybody may embed.
-    pub fn public_ip(client: &ClientIp) -> Self {
-        Self::of_network(Bucket::PublicIp, "rate_limit:public_ip", "", client.network())
+    pub const fn public_ip(client: &ClientIp) -> Self {
+        Self::of(Bucket::PublicIp, "", Whose::Network(client.counted()))
     }
 
     /// A request to an anonymous route; `template` is the matched route's, never the path as sent.
-    pub fn auth(template: &str, client: &ClientIp) -> Self {
-        Self::of_network(Bucket::Auth, "rate_limit:auth", template, client.network())
+    pub const fn auth(template: &'a str, client: &ClientIp) -> Self {
+        Self::of(Bucket::Auth, template, Whose::Network(client.counted()))
     }
 
     /// A request that mails somebody; `email` in its canonical form.
-    pub fn auth_email(scope: MailScope, email: &str) -> Self {
-        Self::of_mailbox(Bucket::AuthEmail(scope), "rate_limit:auth_email", scope.name(), email)
+    pub const fn auth_email(scope: MailScope, email: &'a str) -> Self {
+        Self::of(Bucket::AuthEmail(scope), scope.name(), Whose::Mailbox(email))
     }
 
     /// A developer's sign-up, by where it comes from.
-    pub fn signup_ip(client: &ClientIp) -> Self {
-        Self::of_network(Bucket::SignupIp, "rate_limit:prima_signup:ip", "", client.network())
+    pub const fn signup_ip(client: &ClientIp) -> Self {
+        Self::of(Bucket::SignupIp, "", Whose::Network(client.counted()))
     }
 
     /// A developer's sign-up, by whom it names; `email` in its canonical form.
-    pub fn signup_email(email: &str) -> Self {
-        Self::of_mailbox(Bucket::SignupEmail, "rate_limit:prima_signup:email", "", email)
+    pub const fn signup_email(email: &'a str) -> Self {
+        Self::of(Bucket::SignupEmail, "", Whose::Mailbox(email))
     }
 
     /// A sign-in to an account from a device that it does not know; `email` in its canonical form.
-    pub fn account(email: &str) -> Self {
-        Self::of_mailbox(Bucket::Account, "rate_limit:account", "", email)
+    pub const fn account(email: &'a str) -> Self {
+        Self::of(Bucket::Account, "", Whose::Mailbox(email))
     }
 
     /// A sign-in from a known device, by the device's random id.
-    pub fn device(id: &str) -> Self {
-        Self::of_network(Bucket::Device, "rate_limit:device", "", id)
+    pub const fn device(id: &'a str) -> Self {
+        Self::of(Bucket::Device, "", Whose::Other(id))
     }
 
     /// A hit on a named budget, by `who`.
-    pub fn named(policy: &Arc<Policy>, who: &str) -> Self {
-        let charge = Self::of_network(policy.bucket, "rate_limit:policy", &policy.name, who);
-        Self { policy: Some(Arc::clone(policy)), ..charge }
+    pub fn named(policy: &'a Arc<Policy>, who: &'a str) -> Self {
+        Self { policy: Some(policy), ..Self::of(policy.bucket, &policy.name, Whose::Other(who)) }
     }
 
-    fn of_network(bucket: Bucket, recipe: &str, middle: &str, last: &str) -> Self {
-        let mut key = String::with_capacity(recipe.len() + middle.len() + last.len() + 2);
-        key.push_str(recipe);
-        if !middle.is_empty() {
-            key.push(':');
-            key.push_str(middle);
+    /// A hit on a named budget, by a network.
+    pub(super) fn named_by_network(policy: &'a Arc<Policy>, network: Network) -> Self {
+        Self { whose: Whose::Network(network), ..Self::named(policy, "") }
+    }
+
+    const fn of(bucket: Bucket, middle: &'a str, whose: Whose<'a>) -> Self {
+        Self { bucket, middle, whose, policy: None }
+    }
+
+    /// The place of the recipe among [`RECIPES`].
+    const fn recipe(&self) -> u8 {
+        match self.bucket {
+            _ if self.policy.is_some() => 0,
+            Bucket::Named(_) => 0,
+            Bucket::Ip => 1,
+            Bucket::PublicIp => 2,
+            Bucket::Auth => 3,
+            Bucket::AuthEmail(_) => 4,
+            Bucket::SignupIp => 5,
+            Bucket::SignupEmail => 6,
+            Bucket::Account => 7,
+            Bucket::Device => 8,
         }
-        key.push(':');
-        let parts = (recipe.len(), key.len());
-        key.push_str(last);
-        Self { bucket, key: key.into(), parts, mailbox: None, policy: None }
-    }
-
-    fn of_mailbox(bucket: Bucket, recipe: &str, middle: &str, email: &str) -> Self {
-        Self { mailbox: Some(email.into()), ..Self::of_network(bucket, recipe, middle, email) }
     }
 
     /// The policy of a named budget.
-    pub(super) const fn policy(&self) -> Option<&Arc<Policy>> {
-        self.policy.as_ref()
+    pub(super) const fn policy(&self) -> Option<&'a Arc<Policy>> {
+        self.policy
     }
 
     /// The key with everything but its recipe digested: keyed BLAKE3 over length-prefixed parts, so that Redis's operator
     /// reads no address and no two lists of parts share a digest.
     pub(super) fn digested(&self, key: &[u8; 32]) -> String {
-        let (recipe, last) = self.parts;
+        let (recipe, text) = (RECIPES[usize::from(self.recipe())], self.key());
+        let last = text.len() - self.whose.text(&mut AddressText::new()).len();
         let mut hasher = blake3::Hasher::new_keyed(key);
-        for part in [&self.key[recipe..last], &self.key[last..]] {
+        for part in [&text[recipe.len()..last], &text[last..]] {
             hasher.update(&(part.len() as u64).to_be_bytes());
             hasher.update(part.as_bytes());
         }
         let digest = hasher.finalize().to_hex();
-        format!("{}:{}", &self.key[..recipe], &digest[..32])
+        format!("{recipe}:{}", &digest[..32])
     }
 
     /// The bucket that is charged.
@@ -105,19 +146,67 @@ impl Charge {
         self.bucket
     }
 
-    /// The key under which it is counted. It may hold a mailbox: it is for the stores, never for a log.
-    pub fn key(&self) -> &str {
-        &self.key
+    /// The key under which it is counted in Redis. It may hold a mailbox: it is for the stores, never for a log.
+    pub fn key(&self) -> String {
+        let mut network = AddressText::new();
+        let (recipe, who) = (RECIPES[usize::from(self.recipe())], self.whose.text(&mut network));
+        match self.middle {
+            "" => [recipe, ":", who].concat(),
+            middle => [recipe, ":", middle, ":", who].concat(),
+        }
     }
 
     /// How a log names the mailbox, where it may.
     pub(super) fn logged_mailbox(&self) -> Option<String> {
-        self.mailbox.as_deref().filter(|_| self.bucket.logs_mailbox()).map(fingerprint)
+        match self.whose {
+            Whose::Mailbox(email) if self.bucket.logs_mailbox() => Some(fingerprint(email)),
+            _ => None,
+        }
     }
 }
 
-impl fmt::Debug for Charge {
+impl fmt::Debug for Charge<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Charge({})", self.bucket.name())
+    }
+}
+
+impl Whose<'_> {
+    /// As the key has it; a network is written down in `room`.
+    fn text<'a>(&'a self, room: &'a mut AddressText) -> &'a str {
+        match self {
+            Self::Network(network) => {
+                *room = network.text();
+                room
+            }
+            Self::Mailbox(text) | Self::Other(text) => text,
+        }
+    }
+}
+
+impl Hash for Key<'_> {
+    /// What has a fixed length in one block, the texts behind it.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let Charge { middle, whose, policy, .. } = self.charge;
+        let mut network = AddressText::new();
+        let (kind, prefix, bits, who) = match whose {
+            // By its text, under which the same budget may be hit without a request.
+            Whose::Network(_) if policy.is_some() => (0, 0, 0, whose.text(&mut network)),
+            Whose::Network(Network::Block(IpAddr::V4(first), prefix)) => (4, *prefix, first.to_bits().into(), ""),
+            Whose::Network(Network::Block(IpAddr::V6(first), prefix)) => (6, *prefix, first.to_bits(), ""),
+            Whose::Network(Network::Local) => (1, 0, 0, ""),
+            Whose::Network(Network::Unknown) => (2, 0, 0, ""),
+            Whose::Mailbox(who) | Whose::Other(who) => (0, 0, 0, *who),
+        };
+        let mut block = [0; 24];
+        block[..16].copy_from_slice(&bits.to_ne_bytes());
+        block[16..20].copy_from_slice(&[kind, prefix, self.charge.recipe(), self.algorithm as u8]);
+        block[20..].copy_from_slice(&u32::try_from(middle.len()).unwrap_or(u32::MAX).to_ne_bytes());
+        state.write(&block);
+        for text in [middle, who] {
+            if !text.is_empty() {
+                state.write(text.as_bytes());
+            }
+        }
     }
 }

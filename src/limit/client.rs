@@ -17,16 +17,6 @@ pub struct Prefixes {
     pub ipv6: u8,
 }
 
-impl Prefixes {
-    /// Whether an address is its own network.
-    const fn keep_all_of(self, address: IpAddr) -> bool {
-        match address {
-            IpAddr::V4(_) => self.ipv4 >= 32,
-            IpAddr::V6(_) => self.ipv6 >= 128,
-        }
-    }
-}
-
 impl Default for Prefixes {
     /// One IPv4 address; one /64, the least that a provider hands to one subscriber (RFC 6177).
     fn default() -> Self {
@@ -35,16 +25,14 @@ impl Default for Prefixes {
 }
 
 /// The client of a request: what the log and the sessions show, and what the limits count.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientIp {
     origin: Origin,
-    /// The full address, and what is counted.
-    address: Text,
-    network: Text,
+    counted: Network,
 }
 
-/// Every request's address is written once: beside the heap, with room for an IPv6 address and its prefix.
-type Text = ArrayString<{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127".len() }>;
+/// An address or a network as it is written, beside the heap: there is room for an IPv6 address and its prefix.
+pub type AddressText = ArrayString<{ "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff/127".len() }>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
@@ -53,49 +41,53 @@ enum Origin {
     Unknown,
 }
 
+/// What is counted. It is written down only where somebody reads it: the memory of the limits does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Network {
+    /// The first address, and how many leading bits the others share with it.
+    Block(IpAddr, u8),
+    Local,
+    Unknown,
+}
+
 impl ClientIp {
     /// A client with an address. An IPv4 address in IPv6 clothes (`::ffff:0:0/96`) is the IPv4 address.
     pub fn from_address(address: IpAddr, prefixes: Prefixes) -> Self {
         let address = address.to_canonical();
-        let text = render(address);
-        let counted = counted(address);
-        let network = match counted {
-            _ if counted == address && prefixes.keep_all_of(address) => text,
-            IpAddr::V4(v4) => render_v4(v4, prefixes.ipv4),
-            IpAddr::V6(v6) => render_v6(v6, prefixes.ipv6),
-        };
-        Self { origin: Origin::Address(address), address: text, network }
+        Self { origin: Origin::Address(address), counted: Network::of(counted(address), prefixes) }
     }
 
     /// A client on the other end of a Unix socket, with no proxy in between that says more.
-    pub fn local() -> Self {
-        Self::nameless(Origin::Local, "local")
+    pub const fn local() -> Self {
+        Self { origin: Origin::Local, counted: Network::Local }
     }
 
     /// A client of whom nothing is known.
-    pub fn unknown() -> Self {
-        Self::nameless(Origin::Unknown, "unknown")
+    pub const fn unknown() -> Self {
+        Self { origin: Origin::Unknown, counted: Network::Unknown }
     }
 
-    fn nameless(origin: Origin, word: &str) -> Self {
-        let word = text(format_args!("{word}"));
-        Self { origin, address: word, network: word }
+    /// What is counted.
+    pub(super) const fn counted(&self) -> Network {
+        self.counted
     }
 
-    /// The same client, counted by other prefixes.
-    #[must_use]
-    pub fn counted_by(&self, prefixes: Prefixes) -> Self {
-        self.ip().map_or_else(|| self.clone(), |address| Self::from_address(address, prefixes))
+    /// The same, with other prefixes.
+    pub(super) fn counted_by(&self, prefixes: Prefixes) -> Network {
+        self.ip().map_or(self.counted, |address| Network::of(counted(address), prefixes))
     }
 
     /// What is counted: `203.0.113.7`, `2001:db8:abcd:12::/64`, `local` or `unknown`.
-    pub fn network(&self) -> &str {
-        &self.network
+    pub fn network(&self) -> AddressText {
+        self.counted.text()
     }
 
     /// The full address, for the log and the sessions.
-    pub fn address(&self) -> &str {
-        &self.address
+    pub fn address(&self) -> AddressText {
+        match self.origin {
+            Origin::Address(address) => render(address),
+            Origin::Local | Origin::Unknown => self.network(),
+        }
     }
 
     /// The full address as a value, when there is one.
@@ -109,7 +101,34 @@ impl ClientIp {
 
 impl fmt::Display for ClientIp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.address)
+        f.write_str(&self.address())
+    }
+}
+
+impl Network {
+    fn of(address: IpAddr, prefixes: Prefixes) -> Self {
+        match address {
+            IpAddr::V4(v4) => {
+                let kept = u32::MAX.checked_shl(32_u32.saturating_sub(prefixes.ipv4.into())).unwrap_or(0);
+                Self::Block(Ipv4Addr::from_bits(v4.to_bits() & kept).into(), prefixes.ipv4)
+            }
+            IpAddr::V6(v6) => {
+                let kept = u128::MAX.checked_shl(128_u32.saturating_sub(prefixes.ipv6.into())).unwrap_or(0);
+                Self::Block(Ipv6Addr::from_bits(v6.to_bits() & kept).into(), prefixes.ipv6)
+            }
+        }
+    }
+
+    /// As it is written: an address that is counted by all its bits stands alone.
+    pub(super) fn text(self) -> AddressText {
+        match self {
+            Self::Block(first, prefix) if prefix < if first.is_ipv4() { 32 } else { 128 } => {
+                text(format_args!("{first}/{prefix}"))
+            }
+            Self::Block(address, _) => render(address),
+            Self::Local => text(format_args!("local")),
+            Self::Unknown => text(format_args!("unknown")),
+        }
     }
 }
 
@@ -128,9 +147,9 @@ fn counted(address: IpAddr) -> IpAddr {
 }
 
 /// Most addresses are of four octets: these are put together by hand.
-fn render(address: IpAddr) -> Text {
+fn render(address: IpAddr) -> AddressText {
     let IpAddr::V4(v4) = address else { return text(format_args!("{address}")) };
-    let mut text = Text::new();
+    let mut text = AddressText::new();
     for (place, octet) in v4.octets().into_iter().enumerate() {
         if place > 0 {
             text.push('.');
@@ -140,20 +159,8 @@ fn render(address: IpAddr) -> Text {
     text
 }
 
-fn render_v4(address: Ipv4Addr, prefix: u8) -> Text {
-    let kept = u32::MAX.checked_shl(32_u32.saturating_sub(prefix.into())).unwrap_or(0);
-    let network = Ipv4Addr::from_bits(address.to_bits() & kept);
-    if prefix >= 32 { render(network.into()) } else { text(format_args!("{network}/{prefix}")) }
-}
-
-fn render_v6(address: Ipv6Addr, prefix: u8) -> Text {
-    let kept = u128::MAX.checked_shl(128_u32.saturating_sub(prefix.into())).unwrap_or(0);
-    let network = Ipv6Addr::from_bits(address.to_bits() & kept);
-    if prefix >= 128 { render(network.into()) } else { text(format_args!("{network}/{prefix}")) }
-}
-
-fn text(words: fmt::Arguments<'_>) -> Text {
-    let mut text = Text::new();
+fn text(words: fmt::Arguments<'_>) -> AddressText {
+    let mut text = AddressText::new();
     // There is room for every address.
     let _ = text.write_fmt(words);
     text

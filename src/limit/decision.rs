@@ -1,7 +1,6 @@
 //! One decision, step by step: which policies a request meets, who counts for each, and what ends the request.
 
 use std::{
-    borrow::Cow,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, atomic::Ordering::Relaxed},
     time::Duration,
@@ -11,6 +10,7 @@ use futures_util::FutureExt;
 
 use super::{
     Attempt, Backend, Charge, ClientIp, Limiter, Refusal, Verdict,
+    charge::Key,
     memory::{Reading, Seen},
     metrics::{Ended, Store},
     policy::{Fail, Mode, Over, Policies, Policy},
@@ -20,15 +20,26 @@ use super::{
 
 /// One question of a decision.
 pub(super) struct Ask<'a> {
-    charge: &'a Charge,
+    charge: &'a Charge<'a>,
     pub(super) policy: &'a Arc<Policy>,
-    pub(super) key: Cow<'a, str>,
 }
 
-impl Ask<'_> {
-    fn hit(&self) -> Hit<'_> {
+impl<'a> Ask<'a> {
+    /// What a charge asks; `None` when its policy is off.
+    pub(super) fn of(charge: &'a Charge<'a>, policies: &'a Policies) -> Option<Self> {
+        let policy = charge.policy().or_else(|| policies.of(charge.bucket()))?;
+        (policy.mode != Mode::Off).then_some(Self { charge, policy })
+    }
+
+    /// What memory counts under.
+    fn key(&self) -> Key<'a> {
+        Key { charge: self.charge, algorithm: self.policy.rule.algorithm }
+    }
+
+    /// What Redis is asked, under this key.
+    fn hit<'k>(&self, key: &'k str) -> Hit<'k> {
         let Policy { rule, cost, mode, .. } = **self.policy;
-        Hit { key: &self.key, rule, cost, goes_on: mode == Mode::Shadow }
+        Hit { key, rule, cost, goes_on: mode == Mode::Shadow }
     }
 }
 
@@ -44,7 +55,7 @@ enum Met {
 impl Limiter {
     /// Charges in order until one is refused: what stands before the refusal is spent, what stands behind it is not.
     /// `route` is the matched template, for the log.
-    pub async fn decide(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
+    pub async fn decide(&self, charges: &[Charge<'_>], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
         if let Some(verdict) = self.decide_now(charges, client, route, attempt) {
             return verdict;
         }
@@ -53,7 +64,13 @@ impl Limiter {
     }
 
     /// The same for whoever cannot wait; `None` where a Redis is configured, which has to be asked.
-    pub fn decide_now(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Option<Verdict> {
+    pub fn decide_now(
+        &self,
+        charges: &[Charge<'_>],
+        client: &ClientIp,
+        route: &str,
+        attempt: &Attempt,
+    ) -> Option<Verdict> {
         if self.has_redis() {
             return None;
         }
@@ -67,12 +84,12 @@ impl Limiter {
         Verdict::Admitted
     }
 
-    fn judge_on_memory(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
+    fn judge_on_memory(&self, charges: &[Charge<'_>], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
         let policies = self.current();
         if policies.networks.always(client) {
             return Verdict::Admitted;
         }
-        for ask in charges.iter().filter_map(|charge| self.question(charge, &policies)) {
+        for ask in charges.iter().filter_map(|charge| Ask::of(charge, &policies)) {
             let met = self.count_on_memory(&ask);
             if let Some(refusal) = self.weigh(&ask, &met, client, route, attempt) {
                 return Verdict::Refused(refusal);
@@ -81,12 +98,12 @@ impl Limiter {
         Verdict::Admitted
     }
 
-    async fn judge(&self, charges: &[Charge], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
+    async fn judge(&self, charges: &[Charge<'_>], client: &ClientIp, route: &str, attempt: &Attempt) -> Verdict {
         let policies = self.policies();
         if policies.networks.always(client) {
             return Verdict::Admitted;
         }
-        let asks: Vec<Ask<'_>> = charges.iter().filter_map(|charge| self.question(charge, &policies)).collect();
+        let asks: Vec<Ask<'_>> = charges.iter().filter_map(|charge| Ask::of(charge, &policies)).collect();
         let mut asked = 0;
         while asked < asks.len() {
             let open = &asks[asked..];
@@ -104,19 +121,10 @@ impl Limiter {
         Verdict::Admitted
     }
 
-    /// What a charge asks; `None` when its policy is off.
-    pub(super) fn question<'a>(&self, charge: &'a Charge, policies: &'a Policies) -> Option<Ask<'a>> {
-        let policy = charge.policy().or_else(|| policies.of(charge.bucket()))?;
-        if policy.mode == Mode::Off {
-            return None;
-        }
-        let suffix = policy.rule.algorithm.suffix();
-        let key = match (&self.0.key, suffix) {
-            (None, "") => Cow::Borrowed(charge.key()),
-            (None, _) => Cow::Owned([charge.key(), suffix].concat()),
-            (Some(key), _) => Cow::Owned(charge.digested(key) + suffix),
-        };
-        Some(Ask { charge, policy, key })
+    /// The key under which Redis counts what is asked.
+    pub(super) fn redis_key(&self, ask: &Ask<'_>) -> String {
+        let key = self.0.key.as_ref().map_or_else(|| ask.charge.key(), |secret| ask.charge.digested(secret));
+        key + ask.policy.rule.algorithm.suffix()
     }
 
     /// Notes what was met, and tells whether it ends the request.
@@ -158,7 +166,8 @@ impl Limiter {
         // What this process knows to be refused is not asked again; what stands before it is.
         let now = self.now();
         let mut known = asks.iter().enumerate().filter(|(_, ask)| ask.policy.mode == Mode::Enforce);
-        let known = known.find_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key, ask.policy.cost, now)?)));
+        let known =
+            known.find_map(|(index, ask)| Some((index, self.0.refused.find(&ask.key(), ask.policy.cost, now)?)));
         let (open, known) = match known {
             Some((index, reading)) if self.backend() == Backend::Redis => (&asks[..index], Some(reading)),
             _ => (asks, None),
@@ -179,22 +188,24 @@ impl Limiter {
         if asks.is_empty() {
             return Some(Vec::new());
         }
-        let hits: Vec<Hit<'_>> = asks.iter().map(Ask::hit).collect();
+        let keys: Vec<String> = asks.iter().map(|ask| self.redis_key(ask)).collect();
+        let hits: Vec<Hit<'_>> = asks.iter().zip(&keys).map(|(ask, key)| ask.hit(key)).collect();
         let asked = self.now();
         // Boxed, so that a request that memory decides does not carry it along.
         let seen = Box::pin(self.0.switch.ask(&hits, attempt)).await?;
         let now = self.now();
         self.0.metrics.waited(Duration::from_micros(now.saturating_sub(asked)));
-        let note = |(hit, seen): (&Hit<'_>, &Seen)| {
-            let reading = self.0.memory.keep_warm(hit.key, hit.rule, seen);
+        let note = |(ask, seen): (&Ask<'_>, &Seen)| {
+            let (key, cost) = (ask.key(), ask.policy.cost);
+            let reading = self.0.memory.keep_warm(&key, ask.policy.rule, seen);
             if reading.admitted {
-                self.0.refused.lift(hit.key, hit.cost, now);
+                self.0.refused.lift(&key, cost, now);
             } else if reading.remaining == 0 {
-                self.0.refused.keep(hit.key, hit.cost, reading.rest, now);
+                self.0.refused.keep(&key, cost, reading.rest, now);
             }
             Met::Counted(reading, Store::Redis)
         };
-        Some(hits.iter().zip(&seen).map(note).collect())
+        Some(asks.iter().zip(&seen).map(note).collect())
     }
 
     /// Lets memory decide instead of Redis, of which each policy has its own idea.
@@ -222,6 +233,6 @@ impl Limiter {
     }
 
     fn count_on_memory(&self, ask: &Ask<'_>) -> Met {
-        Met::Counted(self.0.memory.hit(&ask.key, ask.policy.rule, ask.policy.cost), Store::Memory)
+        Met::Counted(self.0.memory.hit(&ask.key(), ask.policy.rule, ask.policy.cost), Store::Memory)
     }
 }

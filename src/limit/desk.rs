@@ -116,7 +116,7 @@ impl Desk {
     ///
     /// # Errors
     /// The class of the fault.
-    pub async fn explain(&self, limiter: &Limiter, charges: &[Charge]) -> Result<Vec<Forecast>, &'static str> {
+    pub async fn explain(&self, limiter: &Limiter, charges: &[Charge<'_>]) -> Result<Vec<Forecast>, &'static str> {
         let mut forecasts = Vec::new();
         for charge in charges {
             let Some((policy, key)) = limiter.counted_as(charge) else { continue };

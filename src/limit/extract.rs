@@ -160,7 +160,8 @@ impl RoutePolicies {
     /// # Errors
     /// The refusal.
     pub async fn charge(&self, who: Who<'_>, with_network: bool) -> Result<(), ApiError> {
-        let charges = self.limiter.charges_of_route(&self.route, self.attempt.client(), who, with_network);
+        let policies = self.limiter.policies();
+        let charges = policies.charges(&self.route, self.attempt.client(), who, with_network);
         match self.limiter.decide(&charges, self.attempt.client(), self.template.as_str(), &self.attempt).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),
@@ -234,7 +235,8 @@ where
         let fields = if let Decoded::Json(Value::Object(fields)) = &decoded { fields } else { &nothing };
         let pass = Arc::<G>::from_ref(state).judge(fields).await?;
         let mut charges = vec![Charge::signup_ip(visit.attempt.client())];
-        charges.extend(G::mailbox(fields).map(|mailbox| Charge::signup_email(&mailbox)));
+        let mailbox = G::mailbox(fields);
+        charges.extend(mailbox.as_deref().map(Charge::signup_email));
         visit.charge(&limiter, &charges).await?;
         Ok(Self(Admission::granted(), pass, json::read(decoded)?))
     }
@@ -320,7 +322,7 @@ impl Visit {
         matches!(self.ask(limiter, &[charge]).await, Verdict::Admitted).then_some(())
     }
 
-    async fn ask(&self, limiter: &Limiter, charges: &[Charge]) -> Verdict {
+    async fn ask(&self, limiter: &Limiter, charges: &[Charge<'_>]) -> Verdict {
         limiter.decide(charges, self.attempt.client(), self.route.as_str(), &self.attempt).await
     }
 
@@ -333,7 +335,7 @@ impl Visit {
     }
 
     /// Charges in order until one bucket refuses.
-    async fn charge(&self, limiter: &Limiter, charges: &[Charge]) -> Result<(), ApiError> {
+    async fn charge(&self, limiter: &Limiter, charges: &[Charge<'_>]) -> Result<(), ApiError> {
         match self.ask(limiter, charges).await {
             Verdict::Admitted => Ok(()),
             Verdict::Refused(refusal) => Err(refusal.into()),

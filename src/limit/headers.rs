@@ -1,9 +1,10 @@
 //! What every counted answer tells of its budget: the IETF draft's `RateLimit` fields (revision 11) and the older
 //! `X-RateLimit-*`. It refuses to show a mailbox's numbers, and leaves `Retry-After` to the error that carries it.
 
-use std::{cell::RefCell, time::Duration};
+use std::{cell::RefCell, ops::Range};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use smallvec::SmallVec;
 
 use super::{Attempt, Bucket, algorithm::Rule, attempt::Applied};
 use crate::clock::Timestamp;
@@ -15,8 +16,11 @@ pub const EXPOSED: &str = "X-Total-Count, X-Request-ID, Retry-After, RateLimit, 
 /// How many fields are written, at most.
 const FIELDS: usize = 5;
 
-/// Room for one item of a field.
-const ITEM: usize = 48;
+/// Room for the texts of one answer; longer ones take what they need.
+const ROOM: usize = 96;
+
+/// Microseconds.
+const SECOND: u64 = 1_000_000;
 
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const STANDING: HeaderName = HeaderName::from_static("ratelimit");
@@ -31,75 +35,80 @@ pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut Hea
             return;
         }
         headers.reserve(FIELDS);
-        let mut text = String::with_capacity(ITEM * tally.len());
-        if let [only] = tally {
-            headers.insert(POLICY, told(only, |told| &told.policy));
-        } else {
-            push_policies(&mut text, tally);
-            insert(headers, POLICY, &text);
-        }
         // A refusal by a mailbox with numbers beside it would say which bucket it was that still had room.
-        if refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox()) {
-            return;
-        }
-        if let Some(tightest) = tightest(tally) {
-            text.clear();
-            push_standing(&mut text, tightest);
-            insert(headers, STANDING, &text);
+        let hidden = refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox());
+        let tightest = tightest(tally).filter(|_| !hidden);
+        let (policy, limit) = told(tally, tightest);
+        headers.insert(POLICY, policy);
+        if let Some(tightest) = tightest {
+            headers.insert(LIMIT, limit);
             write_numbers(tightest, now, headers);
         }
     });
 }
 
-/// `"auth";r=29;t=60`.
-fn push_standing(text: &mut String, applied: &Applied) {
-    push_name(text, applied);
-    push(text, ";r=", applied.remaining.into());
-    push(text, ";t=", whole_seconds(applied.rest));
-}
-
+/// `"auth";r=29;t=60`, and the numbers of the older fields, put together in one text.
 fn write_numbers(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
-    headers.insert(LIMIT, told(applied, |told| &told.limit));
-    headers.insert(REMAINING, HeaderValue::from(applied.remaining));
-    headers.insert(RESET, HeaderValue::from(reset(now, applied.rest)));
+    let wait = u64::try_from(applied.rest.as_micros()).unwrap_or(u64::MAX);
+    let mut text = String::with_capacity(ROOM);
+    push_name(&mut text, applied);
+    let remaining = push(&mut text, ";r=", applied.remaining.into());
+    push(&mut text, ";t=", wait.div_ceil(SECOND));
+    headers.insert(STANDING, value(&text));
+    headers.insert(REMAINING, value(&text[remaining]));
+    // The Unix second in which the window has ended for sure.
+    let end = u64::try_from((now + applied.rest).micros()).unwrap_or(0);
+    let reset = push(&mut text, "", end.div_ceil(SECOND));
+    headers.insert(RESET, value(&text[reset]));
 }
 
-/// What is told of a bucket whoever asks.
+/// What is told of the buckets of a request whoever asks.
 struct Told {
-    bucket: Bucket,
-    rule: Rule,
+    buckets: SmallVec<[(Bucket, Rule); 2]>,
+    tightest: Option<Bucket>,
     policy: HeaderValue,
+    /// Of the tightest.
     limit: HeaderValue,
 }
 
 impl Told {
-    fn of(applied: &Applied) -> Self {
-        let mut text = String::new();
-        push_policies(&mut text, std::slice::from_ref(applied));
-        // Names and routes hold nothing that a header may not.
-        let policy = HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static(""));
-        Self { bucket: applied.bucket, rule: applied.rule, policy, limit: HeaderValue::from(applied.rule.capacity()) }
+    fn of(tally: &[Applied], tightest: Option<&Applied>) -> Self {
+        let mut policies = String::new();
+        push_policies(&mut policies, tally);
+        Self {
+            buckets: tally.iter().map(|applied| (applied.bucket, applied.rule)).collect(),
+            tightest: tightest.map(|applied| applied.bucket),
+            policy: value(&policies),
+            limit: HeaderValue::from(tightest.map_or(0, |applied| applied.rule.capacity())),
+        }
+    }
+
+    fn is_of(&self, tally: &[Applied], tightest: Option<&Applied>) -> bool {
+        let buckets = tally.iter().map(|applied| (applied.bucket, applied.rule));
+        self.tightest == tightest.map(|applied| applied.bucket) && self.buckets.iter().copied().eq(buckets)
     }
 }
 
-/// Rules that a thread remembers the words of.
+/// Combinations of buckets that a thread remembers the words of.
 const REMEMBERED: usize = 16;
 
-/// A part of what this thread has told of a bucket before: it changes with the operator's file alone.
-fn told(applied: &Applied, part: fn(&Told) -> &HeaderValue) -> HeaderValue {
+/// The policies and the limit, which this thread may have told of these buckets before: they change with the operator's
+/// file alone.
+fn told(tally: &[Applied], tightest: Option<&Applied>) -> (HeaderValue, HeaderValue) {
     thread_local! {
         static BEFORE: RefCell<Vec<Told>> = const { RefCell::new(Vec::new()) };
     }
     BEFORE.with_borrow_mut(|before| {
-        let same = before.iter().position(|told| (told.bucket, told.rule) == (applied.bucket, applied.rule));
+        let same = before.iter().position(|told| told.is_of(tally, tightest));
         let place = same.unwrap_or_else(|| {
             if before.len() == REMEMBERED {
                 before.clear();
             }
-            before.push(Told::of(applied));
+            before.push(Told::of(tally, tightest));
             before.len() - 1
         });
-        part(&before[place]).clone()
+        let told = &before[place];
+        (told.policy.clone(), told.limit.clone())
     })
 }
 
@@ -124,30 +133,22 @@ fn push_name(text: &mut String, applied: &Applied) {
     text.push('"');
 }
 
-fn push(text: &mut String, parameter: &str, value: u64) {
+/// Appends a parameter; tells where its number stands.
+fn push(text: &mut String, parameter: &str, number: u64) -> Range<usize> {
     text.push_str(parameter);
-    text.push_str(itoa::Buffer::new().format(value));
+    let start = text.len();
+    text.push_str(itoa::Buffer::new().format(number));
+    start..text.len()
 }
 
-fn insert(headers: &mut HeaderMap, name: HeaderName, value: &str) {
-    // Copied at its length: a text that has room left would be allocated anew, or a second time.
-    if let Ok(value) = HeaderValue::from_str(value) {
-        headers.insert(name, value);
-    }
+/// Names, routes and numbers hold nothing that a header may not.
+fn value(text: &str) -> HeaderValue {
+    // Copied at its length: a text that has room left would be allocated anew.
+    HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static(""))
 }
 
 /// Fewest remaining, then longest wait.
 fn tightest(tally: &[Applied]) -> Option<&Applied> {
     let shown = tally.iter().filter(|applied| !applied.bucket.is_mailbox());
     shown.min_by(|one, other| one.remaining.cmp(&other.remaining).then(other.rest.cmp(&one.rest)))
-}
-
-const fn whole_seconds(rest: Duration) -> u64 {
-    rest.as_secs() + if rest.subsec_nanos() > 0 { 1 } else { 0 }
-}
-
-/// The Unix second in which the window has ended for sure.
-fn reset(now: Timestamp, rest: Duration) -> i64 {
-    let end = now + rest;
-    end.seconds() + i64::from(end.micros().rem_euclid(1_000_000) > 0)
 }

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     Attempt, Because, Charge, ClientIp, Limiter, Verdict,
-    policy::{Policy, Whom},
+    policy::{Policies, Policy, Whom},
 };
 
 /// What a hit met.
@@ -53,26 +53,23 @@ impl Limiter {
             Verdict::Refused(refusal) => Hit::Over(refusal.wait()),
         }
     }
+}
 
+impl Policies {
     /// The charges that policies put on a route, for as much of `who` as is known; each kind is charged where it becomes
     /// known, so `who` names only what is new. `with_network` asks for the kinds that count addresses.
-    pub fn charges_of_route(&self, route: &str, client: &ClientIp, who: Who<'_>, with_network: bool) -> Vec<Charge> {
-        let policies = self.current();
-        let charge = |policy: &Arc<Policy>| {
-            let network;
+    pub fn charges<'a>(&'a self, route: &str, client: &ClientIp, who: Who<'a>, with_network: bool) -> Vec<Charge<'a>> {
+        let charge = |policy: &'a Arc<Policy>| {
             let who = match policy.whom {
-                Whom::Ip(None) => with_network.then(|| client.network())?,
-                Whom::Ip(Some(prefixes)) if with_network => {
-                    network = client.counted_by(prefixes);
-                    network.network()
-                }
-                Whom::Ip(Some(_)) => return None,
+                Whom::Ip(_) if !with_network => return None,
+                Whom::Ip(None) => return Some(Charge::named_by_network(policy, client.counted())),
+                Whom::Ip(Some(prefixes)) => return Some(Charge::named_by_network(policy, client.counted_by(prefixes))),
                 Whom::User => who.user?,
                 Whom::ApiKey => who.api_key?,
                 Whom::Mailbox => who.mailbox?,
             };
             Some(Charge::named(policy, who))
         };
-        policies.on_route(route).iter().filter_map(charge).collect()
+        self.on_route(route).iter().filter_map(charge).collect()
     }
 }

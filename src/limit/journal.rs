@@ -3,7 +3,7 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hash, RandomState},
     ops::Range,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -95,7 +95,7 @@ impl Journal {
     /// Shows the key's record, made if need be, to `change`. `seconds` is read under the lock.
     pub(super) fn visit<R>(
         &self,
-        key: &str,
+        key: &(impl Hash + ?Sized),
         quota: u32,
         seconds: impl FnOnce() -> u32,
         change: impl FnOnce(Page<'_>) -> R,
@@ -119,7 +119,7 @@ impl Journal {
     }
 
     /// Drops the record of a key.
-    pub(super) fn forget(&self, key: &str) {
+    pub(super) fn forget(&self, key: &(impl Hash + ?Sized)) {
         let mut shard = self.shard(key);
         let mut records = shard.records();
         if let Some(place) = records.find(self.fingerprint(key)) {
@@ -152,12 +152,12 @@ impl Journal {
         self.evicted.load(Relaxed)
     }
 
-    fn shard(&self, key: &str) -> MutexGuard<'_, Shard> {
+    fn shard(&self, key: &(impl Hash + ?Sized)) -> MutexGuard<'_, Shard> {
         let chosen = self.hashers[0].hash_one(key) % (self.shards.len() as u64);
         lock(&self.shards[usize::try_from(chosen).unwrap_or(0)])
     }
 
-    fn fingerprint(&self, key: &str) -> u64 {
+    fn fingerprint(&self, key: &(impl Hash + ?Sized)) -> u64 {
         self.hashers[1].hash_one(key)
     }
 }

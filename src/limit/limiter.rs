@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     Backend, Charge, ClientIp, Quotas, RedisAddress, RedisState, Refusal,
     backend::{Lease, Switch},
+    decision::Ask,
     memory::Memory,
     metrics::{Metrics, Standing},
     policy::{Policies, Policy, PolicySource, Profile},
@@ -101,15 +102,15 @@ impl Limiter {
     }
 
     /// The key under which a charge is counted now; `None` when its policy is off.
-    pub fn stored_key(&self, charge: &Charge) -> Option<String> {
+    pub fn stored_key(&self, charge: &Charge<'_>) -> Option<String> {
         self.counted_as(charge).map(|(_, key)| key)
     }
 
     /// The policy and the key of a charge; `None` when its policy is off.
-    pub(super) fn counted_as(&self, charge: &Charge) -> Option<(Arc<Policy>, String)> {
+    pub(super) fn counted_as(&self, charge: &Charge<'_>) -> Option<(Arc<Policy>, String)> {
         let policies = self.current();
-        let ask = self.question(charge, &policies)?;
-        Some((Arc::clone(ask.policy), ask.key.into_owned()))
+        let ask = Ask::of(charge, &policies)?;
+        Some((Arc::clone(ask.policy), self.redis_key(&ask)))
     }
 
     /// The policies that hold now.

@@ -1,7 +1,7 @@
 //! The embedded store: the same algorithms per process, bounded, on a clock that never runs backwards. It refuses nobody
 //! for lack of a slot, and never forgets a running refusal while a fresher entry is there.
 
-use std::{fmt, time::Duration};
+use std::{fmt, hash::Hash, time::Duration};
 
 use super::{
     algorithm::{self, Algorithm, Fixed, Outcome, Rule, State, log},
@@ -64,7 +64,7 @@ impl Memory {
     }
 
     /// Charges one hit.
-    pub fn hit(&self, key: &str, rule: Rule, cost: u32) -> Reading {
+    pub fn hit(&self, key: &(impl Hash + ?Sized), rule: Rule, cost: u32) -> Reading {
         if rule.algorithm == Algorithm::Log {
             return self.journal.visit(
                 key,
@@ -86,7 +86,7 @@ impl Memory {
     }
 
     /// Writes down what Redis answered, so that falling over to this memory gives nobody a fresh budget.
-    pub fn keep_warm(&self, key: &str, rule: Rule, seen: &Seen) -> Reading {
+    pub fn keep_warm(&self, key: &(impl Hash + ?Sized), rule: Rule, seen: &Seen) -> Reading {
         if rule.algorithm == Algorithm::Log {
             return self.journal.visit(
                 key,
@@ -156,7 +156,7 @@ impl Memory {
     }
 
     /// Forgets one key.
-    pub fn forget(&self, key: &str) {
+    pub fn forget(&self, key: &(impl Hash + ?Sized)) {
         self.table.forget(key);
         self.journal.forget(key);
     }

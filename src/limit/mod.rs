@@ -39,7 +39,7 @@ pub use self::{
     backend::{Backend, RedisState},
     bucket::{Bucket, MailScope, PolicyId, Quotas},
     charge::Charge,
-    client::{ClientIp, Prefixes},
+    client::{AddressText, ClientIp, Prefixes},
     hit::{Hit, Who},
     limiter::{Limiter, Setup},
     redis::RedisAddress,

@@ -4,7 +4,7 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hash, RandomState},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -50,7 +50,7 @@ impl Refused {
 
     /// The refusal of a key, with what is left of its wait. What costs otherwise waits otherwise, and is another refusal.
     /// Of a refusal that goes on but is no longer believed, the first to come is told nothing, so that he asks.
-    pub(super) fn find(&self, key: &str, cost: u32, now: u64) -> Option<Reading> {
+    pub(super) fn find(&self, key: &(impl Hash + ?Sized), cost: u32, now: u64) -> Option<Reading> {
         if self.is_over(now) {
             return None;
         }
@@ -65,7 +65,7 @@ impl Refused {
     }
 
     /// Remembers a refusal with nothing remaining.
-    pub(super) fn keep(&self, key: &str, cost: u32, rest: Duration, now: u64) {
+    pub(super) fn keep(&self, key: &(impl Hash + ?Sized), cost: u32, rest: Duration, now: u64) {
         let until = now.saturating_add(u64::try_from(rest.as_micros()).unwrap_or(u64::MAX));
         self.last.fetch_max(until, Relaxed);
         let (fingerprint, mut set) = self.place(key, cost);
@@ -75,7 +75,7 @@ impl Refused {
     }
 
     /// Forgets the refusal of a key that was admitted.
-    pub(super) fn lift(&self, key: &str, cost: u32, now: u64) {
+    pub(super) fn lift(&self, key: &(impl Hash + ?Sized), cost: u32, now: u64) {
         if self.is_over(now) {
             return;
         }
@@ -97,7 +97,7 @@ impl Refused {
         self.last.load(Relaxed) <= now
     }
 
-    fn place(&self, key: &str, cost: u32) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {
+    fn place(&self, key: &(impl Hash + ?Sized), cost: u32) -> (u64, MutexGuard<'_, [Entry; WAYS]>) {
         // Two keys are taken for one when 64 bits agree; that some of them also choose the set changes nothing about it.
         let fingerprint = self.hasher.hash_one((key, cost)).max(1);
         let set = usize::try_from(fingerprint % (SETS as u64)).unwrap_or(0);

@@ -10,7 +10,7 @@ use crate::error::RetryAfter;
 
 /// Logs a refusal. The caller asks for it once per key and window.
 pub(super) fn refusal(
-    charge: &Charge,
+    charge: &Charge<'_>,
     policy: &Policy,
     wait: Duration,
     client: &ClientIp,
@@ -20,7 +20,7 @@ pub(super) fn refusal(
     let bucket = charge.bucket();
     tracing::warn!(
         bucket = &*policy.name,
-        network = client.network(),
+        network = &*client.network(),
         mailbox = charge.logged_mailbox().as_deref(),
         route,
         shadow = (policy.mode == Mode::Shadow).then_some(true),

@@ -7,7 +7,7 @@
 
 use std::{
     fmt,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hash, RandomState},
     sync::{
         Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -105,7 +105,7 @@ impl Table {
     /// key see times in the order in which they count; seconds are whole ones since the table's start.
     pub(super) fn visit<R>(
         &self,
-        key: &str,
+        key: &(impl Hash + ?Sized),
         seconds: impl FnOnce() -> u32,
         change: impl FnOnce(Option<Entry>) -> (Option<(Entry, Share)>, R),
     ) -> R {
@@ -122,7 +122,7 @@ impl Table {
     }
 
     /// What a key is known by, and its shard. Two keys are taken for one when all 64 bits agree.
-    fn find(&self, key: &str) -> (u64, usize) {
+    fn find(&self, key: &(impl Hash + ?Sized)) -> (u64, usize) {
         let fingerprint = self.hasher.hash_one(key).max(1);
         // The high bits choose the shard and the low ones the set.
         let shard = (u128::from(fingerprint) * self.shards.len() as u128) >> u64::BITS;
@@ -177,7 +177,7 @@ impl Table {
     }
 
     /// Empties the slot of a key.
-    pub(super) fn forget(&self, key: &str) {
+    pub(super) fn forget(&self, key: &(impl Hash + ?Sized)) {
         let (fingerprint, shard) = self.find(key);
         let open = self.lock(shard);
         for place in

@@ -52,7 +52,7 @@ impl MagicLinks {
         let letter = Letter::MagicLink {
             link: self.frontend.link("/magic-link", &issued.secret),
             code: code.shown(),
-            request: Request { address: visitor.client.address().to_owned(), device: visitor.in_words() },
+            request: Request { address: visitor.client.address().to_string(), device: visitor.in_words() },
         };
         let recipient = match &account {
             Some(account) => account.recipient(),

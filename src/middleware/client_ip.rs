@@ -3,7 +3,7 @@
 
 use std::{
     borrow::Cow,
-    net::IpAddr,
+    net::{IpAddr, Ipv4Addr},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -162,8 +162,7 @@ impl TrustedProxies {
         };
         // From the right: as many hops as are trusted, or as there are.
         let entry = joined.rsplit(|byte| *byte == b',').take(self.count).last()?;
-        // The standard parser takes literals only: no port, bracket, zone, or leading zero in IPv4.
-        let address = str::from_utf8(entry.trim_ascii()).ok().and_then(|text| text.parse().ok());
+        let address = literal(entry.trim_ascii());
         if address.is_none() {
             self.rejected.note(2);
         }
@@ -174,6 +173,26 @@ impl TrustedProxies {
     pub const fn rejected(&self) -> &Rejected {
         &self.rejected
     }
+}
+
+/// An address as the standard parser takes it: no port, bracket, zone, or leading zero in IPv4. Nearly all are of four
+/// octets, which are read by hand.
+fn literal(entry: &[u8]) -> Option<IpAddr> {
+    let (mut bits, mut octet, mut digits, mut octets) = (0_u32, 0_u32, 0, 1);
+    for byte in entry {
+        match byte {
+            b'0'..=b'9' if digits < 3 && (digits == 0 || octet > 0) => {
+                octet = octet * 10 + u32::from(byte - b'0');
+                digits += 1;
+            }
+            b'.' if digits > 0 && octet <= 255 && octets < 4 => {
+                (bits, octet, digits, octets) = (bits << 8 | octet, 0, 0, octets + 1);
+            }
+            _ => return str::from_utf8(entry).ok()?.parse().ok(),
+        }
+    }
+    let is_whole = digits > 0 && octet <= 255 && octets == 4;
+    is_whole.then(|| Ipv4Addr::from_bits(bits << 8 | octet).into())
 }
 
 /// All lines of the header as one list (RFC 9110, 5.3), or `None` when there is none or it is too long.

@@ -48,7 +48,7 @@ impl Volumetric {
 
 impl Volumetric {
     /// What a request to this path spends.
-    pub fn charges(&self, path: &str, client: &ClientIp) -> SmallVec<[Charge; 2]> {
+    pub fn charges(&self, path: &str, client: &ClientIp) -> SmallVec<[Charge<'static>; 2]> {
         if !self.enabled || !is_counted(path) {
             return SmallVec::new();
         }

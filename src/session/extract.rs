@@ -227,7 +227,7 @@ impl<S: Sync> FromRequestParts<S> for Visitor {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
-        let client = noted::<Attempt>(&parts.extensions)?.client().clone();
+        let client = *noted::<Attempt>(&parts.extensions)?.client();
         let user_agent = parts.headers.get(header::USER_AGENT).and_then(|value| value.to_str().ok()).map(str::to_owned);
         Ok(Self { client, user_agent, device: cookie::presented_device(&parts.headers), label: None })
     }

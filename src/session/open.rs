@@ -93,7 +93,7 @@ impl Sessions {
             user_id: account.id,
             workspace_id: account.default_workspace_id,
             signed_in_by: by.name(),
-            ip_address: visitor.client.address(),
+            ip_address: &visitor.client.address(),
             user_agent: visitor.user_agent.as_deref().map(|text| clip(text, USER_AGENT_MAX)),
             label: visitor.label.as_deref(),
             now,
@@ -115,7 +115,7 @@ impl Sessions {
 
     /// Tells the owner of the account from where somebody signed in.
     async fn announce(&self, tx: &mut Tx, account: &Account, visitor: &Visitor) -> Result<(), Fault> {
-        let letter = Letter::NewDevice { device: visitor.named(), address: visitor.client.address().to_owned() };
+        let letter = Letter::NewDevice { device: visitor.named(), address: visitor.client.address().to_string() };
         self.post.enqueue(tx, account.recipient(), &letter, Delivery::Send).await
     }
 

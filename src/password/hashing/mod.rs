@@ -133,7 +133,7 @@ impl Hashing {
     /// The same slots, taken on behalf of this client.
     #[must_use]
     pub fn on_behalf_of(&self, client: &ClientIp) -> Self {
-        Self { client: Some(client.network().into()), ..self.clone() }
+        Self { client: Some(client.network().as_str().into()), ..self.clone() }
     }
 
     /// Hashes a password under a fresh salt.

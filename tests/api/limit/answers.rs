@@ -68,8 +68,8 @@ async fn patiently(test: impl AsyncFn()) {
 }
 
 /// A login, and behind it the mailbox that it is for.
-fn login_and_mailbox() -> [Charge; 2] {
-    [Charge::auth(LOGIN, &host(7)), Charge::auth_email(MailScope::Leave, &mailbox())]
+fn login_and_mailbox() -> [Charge<'static>; 2] {
+    [Charge::auth(LOGIN, &host(7)), Charge::auth_email(MailScope::Leave, mailbox())]
 }
 
 #[tokio::test]

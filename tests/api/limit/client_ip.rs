@@ -7,7 +7,7 @@ use labs_auth::{
     limit::{ClientIp, Prefixes},
     middleware::client_ip::{DEFAULT_PROXIES, Peer, TrustedProxies},
 };
-use proptest::prelude::{any, prop, prop_assert_eq, proptest};
+use proptest::prelude::{any, prop, prop_assert_eq, prop_oneof, proptest};
 
 const PROXY: &str = "10.0.0.5";
 
@@ -32,7 +32,7 @@ fn infer(count: usize, from: &str, values: &[&str]) -> ClientIp {
 }
 
 fn network(count: usize, from: &str, values: &[&str]) -> String {
-    infer(count, from, values).network().to_owned()
+    infer(count, from, values).network().to_string()
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn spellings_of_one_address_are_one_client() {
     // case 151
     for spelling in ["2001:db8::1", "2001:DB8:0:0:0:0:0:1", "2001:0db8::0001", " 2001:db8::1\t"] {
         assert_eq!(network(1, PROXY, &[spelling]), "2001:db8::/64");
-        assert_eq!(infer(1, PROXY, &[spelling]).address(), "2001:db8::1");
+        assert_eq!(&*infer(1, PROXY, &[spelling]).address(), "2001:db8::1");
     }
 }
 
@@ -135,30 +135,30 @@ fn only_one_header_is_read() {
         headers.insert(name, HeaderValue::from_static("198.51.100.9"));
     }
     let client = trusting(1).infer(&peer(PROXY), &headers, Prefixes::default());
-    assert_eq!(client.network(), PROXY);
+    assert_eq!(&*client.network(), PROXY);
 }
 
 #[test]
 fn a_mapped_peer_is_the_ipv4_peer() {
     assert_eq!(network(1, "::ffff:10.0.0.5", &["203.0.113.7"]), "203.0.113.7");
-    assert_eq!(infer(1, "::ffff:203.0.113.50", &["1.2.3.4"]).address(), "203.0.113.50");
+    assert_eq!(&*infer(1, "::ffff:203.0.113.50", &["1.2.3.4"]).address(), "203.0.113.50");
 }
 
 #[test]
 fn an_ipv4_host_behind_a_translator_is_counted_by_its_ipv4_address() {
     let nat64 = infer(1, PROXY, &["64:ff9b::cb00:7107"]);
-    assert_eq!((nat64.network(), nat64.address()), ("203.0.113.7", "64:ff9b::cb00:7107"));
+    assert_eq!((&*nat64.network(), &*nat64.address()), ("203.0.113.7", "64:ff9b::cb00:7107"));
     assert_eq!(network(1, PROXY, &["2002:cb00:7107:1234::9"]), "203.0.113.7");
 }
 
 #[test]
 fn prefixes_are_the_operators() {
     let wide = Prefixes { ipv4: 24, ipv6: 48 };
-    let seen = |value| trusting(1).infer(&peer(PROXY), &lines(&[value]), wide).network().to_owned();
+    let seen = |value| trusting(1).infer(&peer(PROXY), &lines(&[value]), wide).network().to_string();
     assert_eq!(seen("203.0.113.7"), "203.0.113.0/24");
     assert_eq!(seen("2001:db8:abcd:12::1"), "2001:db8:abcd::/48");
     let single = Prefixes { ipv4: 32, ipv6: 128 };
-    assert_eq!(ClientIp::from_address("2001:db8::1".parse().unwrap(), single).network(), "2001:db8::1");
+    assert_eq!(&*ClientIp::from_address("2001:db8::1".parse().unwrap(), single).network(), "2001:db8::1");
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_unix_peer_is_trusted_only_by_name() {
     let headers = lines(&["203.0.113.7"]);
     let infer = |list| {
         let proxies = TrustedProxies::parse(list, 1).unwrap();
-        proxies.infer(&Peer::Local, &headers, Prefixes::default()).network().to_owned()
+        proxies.infer(&Peer::Local, &headers, Prefixes::default()).network().to_string()
     };
     assert_eq!(infer("10.0.0.0/8"), "local");
     assert_eq!(infer("10.0.0.0/8, unix"), "203.0.113.7");
@@ -194,7 +194,7 @@ proptest! {
     fn every_address_that_a_proxy_writes_is_understood(address in any::<IpAddr>(), junk in "[ -~]{0,40}") {
         let client = infer(1, PROXY, &[&format!("{junk},{address}")]);
         prop_assert_eq!(&client, &ClientIp::from_address(address, Prefixes::default()));
-        prop_assert_eq!(client.address(), address.to_canonical().to_string());
+        prop_assert_eq!(client.address().to_string(), address.to_canonical().to_string());
     }
 
     #[test]
@@ -204,10 +204,16 @@ proptest! {
     }
 
     #[test]
-    fn words_of_a_trusted_peer_are_an_address_or_nothing(entry in "[0-9a-fx:.%\\[\\] ]{0,24}") {
+    fn words_of_a_trusted_peer_are_an_address_or_nothing(
+        entry in prop_oneof![
+            "[0-9a-fx:.%\\[\\] ]{0,24}",
+            "[0-9]{1,4}(\\.[0-9]{0,4}){2,4}",
+            "(0|[1-9][0-9]?|1[0-9]{2}|2[0-5][0-9])(\\.(0|[1-9][0-9]?|1[0-9]{2}|2[0-6][0-9])){3}",
+        ],
+    ) {
         let expected = entry.trim().parse::<IpAddr>().map_or_else(|_| PROXY.to_owned(), |a| a.to_canonical().to_string());
         let client = infer(1, PROXY, &[&entry]);
-        prop_assert_eq!(client.address(), expected);
+        prop_assert_eq!(client.address().to_string(), expected);
     }
 
     #[test]
@@ -275,7 +281,7 @@ fn whoever_trusts_the_same_is_equal_whatever_it_has_seen() {
 #[test]
 fn an_address_and_its_network_are_told_apart_by_the_prefixes() {
     let of = |text: &str, ipv4, ipv6| ClientIp::from_address(text.parse().unwrap(), Prefixes { ipv4, ipv6 });
-    let told = |client: &ClientIp| (client.address().to_owned(), client.network().to_owned(), client.to_string());
+    let told = |client: &ClientIp| (client.address().to_string(), client.network().to_string(), client.to_string());
     let both = |address: &str, network: &str| (address.to_owned(), network.to_owned(), address.to_owned());
     assert_eq!(told(&of("203.0.113.7", 32, 64)), both("203.0.113.7", "203.0.113.7"));
     assert_eq!(told(&of("203.0.113.7", 24, 128)), both("203.0.113.7", "203.0.113.0/24"));

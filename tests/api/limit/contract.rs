@@ -36,7 +36,7 @@ async fn of_a_hundred_parallel_requests_exactly_the_quota_is_admitted(store: Sto
     let client = somebody();
     let charge = Arc::new(Charge::auth(LOGIN, &client));
     let requests = (0..100).map(|_| {
-        let (limiter, client, charge) = (store.limiter.clone(), client.clone(), charge.clone());
+        let (limiter, client, charge) = (store.limiter.clone(), client, charge.clone());
         tokio::spawn(async move { hit(&limiter, std::slice::from_ref(&*charge), &client).await })
     });
     let mut passed = 0;
@@ -52,9 +52,9 @@ async fn every_bucket_admits_exactly_its_quota(store: Store) {
     let charges = [
         Charge::public_ip(&client),
         Charge::auth(LOGIN, &client),
-        Charge::auth_email(MailScope::PasswordReset, &mailbox()),
+        Charge::auth_email(MailScope::PasswordReset, mailbox()),
         Charge::signup_ip(&client),
-        Charge::signup_email(&mailbox()),
+        Charge::signup_email(mailbox()),
     ];
     for charge in charges {
         let quota = usize::try_from(charge.bucket().quota(&quotas)).unwrap();
@@ -65,11 +65,11 @@ async fn every_bucket_admits_exactly_its_quota(store: Store) {
 async fn a_refusal_spends_what_stands_before_it_and_nothing_behind_it(store: Store) {
     let client = somebody();
     let (ip, auth) = (Charge::signup_ip(&client), Charge::auth(LOGIN, &client));
-    let mail = Charge::auth_email(MailScope::MagicLink, &mailbox());
+    let mail = Charge::auth_email(MailScope::MagicLink, mailbox());
     assert_eq!(admitted(&store.limiter, &mail, &client, 10).await, 10);
 
     // The exhausted mailbox refuses; the bucket before it is charged, the one behind it is not.
-    let all = [auth.clone(), mail, ip.clone()];
+    let all = [auth, mail, ip];
     for _ in 0..20 {
         assert_eq!(refused_by(store.hit(&all, &client).await), Some(Bucket::AuthEmail(MailScope::MagicLink)));
     }
@@ -109,9 +109,9 @@ async fn routes_clients_and_scopes_have_budgets_of_their_own(store: Store) {
     assert_eq!(admitted(&store.limiter, &Charge::auth(LOGIN, &client), &client, 31).await, 30);
     assert_eq!(admitted(&store.limiter, &Charge::auth(LOGIN, &other), &other, 1).await, 1);
     assert_eq!(admitted(&store.limiter, &Charge::auth("/api/auth/register", &client), &client, 1).await, 1);
-    let link = Charge::auth_email(MailScope::MagicLink, &mail);
+    let link = Charge::auth_email(MailScope::MagicLink, mail);
     assert_eq!(admitted(&store.limiter, &link, &client, 11).await, 10);
-    let reset = Charge::auth_email(MailScope::PasswordReset, &mail);
+    let reset = Charge::auth_email(MailScope::PasswordReset, mail);
     assert_eq!(admitted(&store.limiter, &reset, &client, 1).await, 1);
 }
 
@@ -119,7 +119,7 @@ async fn a_refusal_is_logged_once_per_key_and_window(mut store: Store) {
     let (log, _listening) = Log::listen();
     let client = somebody();
     let charge = Charge::auth(LOGIN, &client);
-    let attempt = Attempt::new(Uuid::new_v4(), client.clone());
+    let attempt = Attempt::new(Uuid::new_v4(), client);
     for _ in 0..2 {
         assert_eq!(admitted(&store.limiter, &charge, &client, 30).await, 30);
         store.limiter.decide(std::slice::from_ref(&charge), &client, LOGIN, &attempt).await;
@@ -140,10 +140,10 @@ async fn a_refusal_is_logged_once_per_key_and_window(mut store: Store) {
 async fn a_mailbox_is_logged_as_its_fingerprint_and_at_sign_up_not_at_all(store: Store) {
     let (log, _listening) = Log::listen();
     let (client, mail) = (somebody(), mailbox());
-    let fingerprint = labs_auth::secret::fingerprint(&mail);
-    admitted(&store.limiter, &Charge::auth_email(MailScope::MagicLink, &mail), &client, 11).await;
-    admitted(&store.limiter, &Charge::signup_email(&mail), &client, 4).await;
-    assert_eq!(log.lines_with(&mail), Vec::<String>::new());
+    let fingerprint = labs_auth::secret::fingerprint(mail);
+    admitted(&store.limiter, &Charge::auth_email(MailScope::MagicLink, mail), &client, 11).await;
+    admitted(&store.limiter, &Charge::signup_email(mail), &client, 4).await;
+    assert_eq!(log.lines_with(mail), Vec::<String>::new());
     assert_eq!(log.lines_with(&fingerprint).len(), 1);
     assert_eq!(log.lines_with("Signup rate limit exceeded").len(), 1);
 }

@@ -98,7 +98,7 @@ async fn keys_are_listed_shown_and_reset() {
     let desk = Desk::open(&RedisAddress::from_url(&server.url()).unwrap()).await.unwrap();
     let (fixed, strict, mail) = (on_redis(&server.url()).await, strict(&server).await, mailbox());
     admitted(&fixed, &Charge::auth(LOGIN, &host(7)), &host(7), 31).await;
-    admitted(&fixed, &Charge::auth_email(MailScope::Leave, &mail), &host(7), 2).await;
+    admitted(&fixed, &Charge::auth_email(MailScope::Leave, mail), &host(7), 2).await;
     admitted(&strict, &Charge::auth(LOGIN, &host(7)), &host(7), 3).await;
     let key = "rate_limit:auth:/api/auth/login:203.0.113.7";
     assert_eq!(desk.list("auth:*").await.unwrap(), [key.to_owned(), format!("{key}#log")]);
@@ -124,7 +124,7 @@ async fn the_numbers_name_policy_outcome_and_store_and_no_client() {
     let limiter = Limiter::new(Quotas::default(), None, Clock::system());
     let mail = mailbox();
     admitted(&limiter, &Charge::auth(LOGIN, &host(7)), &host(7), 33).await;
-    admitted(&limiter, &Charge::auth_email(MailScope::Leave, &mail), &host(7), 2).await;
+    admitted(&limiter, &Charge::auth_email(MailScope::Leave, mail), &host(7), 2).await;
     let text = limiter.metrics(&[("too_long", 4)]);
     for line in [
         "labs_auth_rate_limit_decisions_total{policy=\"auth\",outcome=\"admitted\",store=\"memory\"} 30",
@@ -137,5 +137,5 @@ async fn the_numbers_name_policy_outcome_and_store_and_no_client() {
     ] {
         assert!(text.lines().any(|other| other == line), "{line}\nnot in\n{text}");
     }
-    assert!(!text.contains("203.0.113") && !text.contains(&mail));
+    assert!(!text.contains("203.0.113") && !text.contains(mail));
 }

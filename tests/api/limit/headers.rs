@@ -26,7 +26,7 @@ fn written(attempt: &Attempt, refused: bool) -> Vec<String> {
     lines
 }
 
-async fn decide(limiter: &Limiter, charges: &[Charge]) -> (Attempt, Verdict) {
+async fn decide(limiter: &Limiter, charges: &[Charge<'_>]) -> (Attempt, Verdict) {
     let attempt = Attempt::new(Uuid::new_v4(), host(7));
     let verdict = limiter.decide(charges, attempt.client(), LOGIN, &attempt).await;
     (attempt, verdict)
@@ -89,7 +89,7 @@ async fn of_two_equally_tight_buckets_the_longer_wait_is_told() {
 async fn a_mailbox_never_shows_its_numbers() {
     let limiter = limiter(&Hand::default());
     let mail = Charge::auth_email(MailScope::MagicLink, "a@b.ch");
-    let (attempt, _) = decide(&limiter, &[Charge::auth(LOGIN, &host(7)), mail.clone()]).await;
+    let (attempt, _) = decide(&limiter, &[Charge::auth(LOGIN, &host(7)), mail]).await;
     assert_eq!(
         written(&attempt, false),
         [

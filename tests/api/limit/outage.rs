@@ -201,7 +201,7 @@ async fn a_request_that_met_a_fault_asks_redis_no_more() {
     let Some(server) = Server::start(&[]).await else { return };
     let limiter = on_redis(&server.url()).await;
     let client = somebody();
-    let attempt = Attempt::new(Uuid::nil(), client.clone());
+    let attempt = Attempt::new(Uuid::nil(), client);
     let mut redis = connection(&server.url()).await;
     cmd("CONFIG").arg(&["SET", "maxmemory", "1"]).exec_async(&mut redis).await.unwrap();
     // One fault, whatever the number of decisions: three would have switched the process.
@@ -217,7 +217,7 @@ async fn the_decisions_of_one_request_share_its_allowance() {
     let Some(server) = Server::start(&[]).await else { return };
     let limiter = on_redis(&server.url()).await;
     let client = somebody();
-    let attempt = Attempt::new(Uuid::nil(), client.clone());
+    let attempt = Attempt::new(Uuid::nil(), client);
     let mut redis = connection(&server.url()).await;
     // Each pause is shorter than the allowance, and both together are longer.
     for _ in 0..2 {

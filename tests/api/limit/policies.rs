@@ -227,14 +227,14 @@ async fn a_file_changes_quota_window_algorithm_and_cost_of_a_bucket() {
 async fn shadow_counts_logs_and_admits_and_off_does_nothing() {
     let (log, _listening) = Log::listen();
     let shadow = limiter("[buckets.auth]\nquota = 3\nmode = \"shadow\"\n", Hand::default().clock());
-    let (charge, mail) = (Charge::auth(LOGIN, &host(7)), Charge::auth_email(MailScope::MagicLink, &mailbox()));
+    let (charge, mail) = (Charge::auth(LOGIN, &host(7)), Charge::auth_email(MailScope::MagicLink, mailbox()));
     assert_eq!(admitted(&shadow, &charge, &host(7), 9).await, 9);
     assert_eq!(log.lines_with("shadow=true").len(), 1);
     // What stands behind a shadow is asked.
     for expected in [10, 0] {
         let mut passed = 0;
         for _ in 0..10 {
-            passed += usize::from(hit(&shadow, &[charge.clone(), mail.clone()], &host(7)).await == Verdict::Admitted);
+            passed += usize::from(hit(&shadow, &[charge, mail], &host(7)).await == Verdict::Admitted);
         }
         assert_eq!(passed, expected);
     }
@@ -291,7 +291,7 @@ async fn while_redis_is_away_a_refusal_spends_nothing_behind_it_and_a_shadow_ref
         limiter_of(source(file.path().to_owned()), Some(nowhere), Hand::default().clock())
     };
     let (client, mail) = (host(7), mailbox());
-    let charges = [Charge::auth(LOGIN, &client), Charge::auth_email(MailScope::Leave, &mail)];
+    let charges = [Charge::auth(LOGIN, &client), Charge::auth_email(MailScope::Leave, mail)];
 
     let limiter = away("[buckets.auth]\nquota = 1");
     assert_eq!(hit(&limiter, &charges, &client).await, Verdict::Admitted);
@@ -344,10 +344,11 @@ headers = false
 async fn routes_with_one_name_share_a_budget_and_others_have_their_own() {
     let limiter = limiter(EXPORT, Hand::default().clock());
     assert!(limiter.has_routes());
-    let at_the_door = |with_network| limiter.charges_of_route("POST /c", &host(7), Who::default(), with_network).len();
+    let policies = limiter.policies();
+    let at_the_door = |with_network| policies.charges("POST /c", &host(7), Who::default(), with_network).len();
     assert_eq!((at_the_door(true), at_the_door(false)), (1, 0), "addresses are charged at the route's door alone");
     let charge = async |route: &str, last: u8| {
-        let charges = limiter.charges_of_route(route, &host(last), Who::default(), true);
+        let charges = policies.charges(route, &host(last), Who::default(), true);
         hit(&limiter, &charges, &host(last)).await == Verdict::Admitted
     };
     assert!(charge("POST /a", 7).await && charge("POST /a", 7).await);
@@ -367,7 +368,8 @@ async fn a_named_budget_shows_its_own_name_and_no_window_of_half_a_second() {
     let limiter = limiter(EXPORT, Hand::default().clock());
     let attempt = Attempt::new(Uuid::new_v4(), host(7));
     let who = Who { mailbox: Some("a@b.ch"), ..Who::default() };
-    let charges = limiter.charges_of_route("POST /a", &host(7), who, true);
+    let policies = limiter.policies();
+    let charges = policies.charges("POST /a", &host(7), who, true);
     assert_eq!(charges.len(), 2);
     limiter.decide(&charges, &host(7), "/a", &attempt).await;
     let mut map = http::HeaderMap::new();
@@ -517,7 +519,7 @@ async fn a_name_is_one_budget_on_every_route_and_at_every_reading_and_another_na
     assert_eq!((bucket(&again, "GET /a", 0), bucket(&again, "GET /a", 1)), (one, two));
     // Whoever meets both is told of both.
     let (limiter, client) = (limiter(&text, Hand::default().clock()), host(1));
-    let charges = limiter.charges_of_route("GET /a", &client, Who::default(), true);
+    let charges = again.charges("GET /a", &client, Who::default(), true);
     let attempt = Attempt::new(Uuid::nil(), host(1));
     assert_eq!(limiter.decide(&charges, &client, "/a", &attempt).await, Verdict::Admitted);
     let mut told = http::HeaderMap::new();

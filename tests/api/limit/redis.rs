@@ -8,7 +8,7 @@ use super::{
     world::{LOGIN, admitted, connection, hit, mailbox, on_redis, shared_url, somebody, steadily},
 };
 
-async fn pttl(redis: &mut MultiplexedConnection, charge: &Charge) -> i64 {
+async fn pttl(redis: &mut MultiplexedConnection, charge: &Charge<'_>) -> i64 {
     cmd("PTTL").arg(charge.key()).query_async(redis).await.unwrap()
 }
 
@@ -91,7 +91,7 @@ async fn a_decision_is_one_command_and_a_lost_script_is_loaded_again() {
     let Some(server) = Server::start(&[]).await else { return };
     let (limiter, mut redis, client) = (on_redis(&server.url()).await, connection(&server.url()).await, somebody());
     let charges =
-        [Charge::ip(&client), Charge::auth(LOGIN, &client), Charge::auth_email(MailScope::MagicLink, &mailbox())];
+        [Charge::ip(&client), Charge::auth(LOGIN, &client), Charge::auth_email(MailScope::MagicLink, mailbox())];
     cmd("CONFIG").arg("RESETSTAT").exec_async(&mut redis).await.unwrap();
     for _ in 0..5 {
         assert_eq!(hit(&limiter, &charges, &client).await, Verdict::Admitted);

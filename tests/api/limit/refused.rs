@@ -75,7 +75,7 @@ async fn what_stands_before_a_remembered_refusal_is_still_charged() {
         let (ip, auth) = (Charge::ip(&client), Charge::auth(LOGIN, &client));
         admitted(&limiter, &auth, &client, 31).await;
         for _ in 0..5 {
-            assert_ne!(hit(&limiter, &[ip.clone(), auth.clone()], &client).await, Verdict::Admitted);
+            assert_ne!(hit(&limiter, &[ip, auth], &client).await, Verdict::Admitted);
         }
         assert_eq!(redis.get(ip.key()).await.unwrap().as_deref(), Some("5"));
     })
@@ -89,10 +89,12 @@ async fn a_remembered_refusal_of_a_dear_hit_says_nothing_of_a_cheap_one() {
         let base = Arc::clone(limiter.policies().of(Bucket::Ip).unwrap());
         // A unit comes back each second.
         let rule = Rule::new(Algorithm::Gcra, 60, 60_000_000);
-        let charge = |cost| Charge::named(&Arc::new(Policy { rule, cost, ..Policy::clone(&base) }), client.network());
-        let wait = async |cost| match hit(&limiter, &[charge(cost)], &client).await {
-            Verdict::Refused(refusal) => refusal.wait(),
-            Verdict::Admitted => Duration::ZERO,
+        let wait = async |cost| {
+            let policy = Arc::new(Policy { rule, cost, ..Policy::clone(&base) });
+            match hit(&limiter, &[Charge::named(&policy, &client.network())], &client).await {
+                Verdict::Refused(refusal) => refusal.wait(),
+                Verdict::Admitted => Duration::ZERO,
+            }
         };
         assert_eq!(wait(60).await, Duration::ZERO);
         let (dear, cheap) = (wait(30).await, wait(1).await);
@@ -107,7 +109,7 @@ async fn a_remembered_refusal_is_its_own_clients_alone() {
         let base = Arc::clone(limiter.policies().of(Bucket::Ip).unwrap());
         let rule = Rule::new(Algorithm::Fixed, 1, 60_000_000);
         let policy = Arc::new(Policy { rule, ..Policy::clone(&base) });
-        let ask = async |client| hit(&limiter, &[Charge::named(&policy, ClientIp::network(client))], client).await;
+        let ask = async |client| hit(&limiter, &[Charge::named(&policy, &ClientIp::network(client))], client).await;
         // So many that some share a set of the memory.
         let (refused, strangers): (Vec<_>, Vec<_>) = (0..500).map(|_| (somebody(), somebody())).unzip();
         for client in &refused {

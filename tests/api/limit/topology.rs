@@ -104,7 +104,7 @@ async fn a_cluster_of_three_nodes_decides_bucket_by_bucket() {
     for round in 0..20 {
         let (client, mail) = (somebody(), mailbox());
         let (ip, auth) = (Charge::ip(&client), Charge::auth(LOGIN, &client));
-        let all = [ip.clone(), auth.clone(), Charge::auth_email(MailScope::MagicLink, &mail)];
+        let all = [ip, auth, Charge::auth_email(MailScope::MagicLink, mail)];
         for _ in 0..10 {
             assert_eq!(hit(&limiter, &all, &client).await, Verdict::Admitted, "round {round}");
         }
@@ -125,7 +125,7 @@ async fn a_cluster_of_three_nodes_decides_bucket_by_bucket() {
         for mail in [format!("a{{{number}}}c@labs.example"), format!("a{{}}{number}@labs.example")] {
             let charge = Charge::auth_email(MailScope::Leave, &mail);
             assert_eq!(admitted(&limiter, &charge, &host(7), 11).await, 10, "{mail}");
-            braces.push(charge.key().to_owned());
+            braces.push(charge.key().clone());
         }
     }
     assert_eq!(limiter.decided_by_memory(), 0);

@@ -71,7 +71,7 @@ fn every_kind_of_mail_has_its_part_of_the_key() {
     assert_eq!(Charge::device("id").key(), "rate_limit:device:id");
 }
 
-async fn refusal_of(limiter: &Limiter, charge: Charge, client: &ClientIp, times: u32) -> Refusal {
+async fn refusal_of(limiter: &Limiter, charge: Charge<'_>, client: &ClientIp, times: u32) -> Refusal {
     let charges = [charge];
     for _ in 0..times {
         assert_eq!(hit(limiter, &charges, client).await, Verdict::Admitted);
@@ -124,7 +124,7 @@ async fn the_numbers_of_a_limiter_say_what_it_did() {
     }
     assert_eq!(limiter.stored_key(&Charge::ip(&client)), Some(format!("rate_limit:ip:{}", client.network())));
     assert_eq!(limiter.stored_key(&Charge::account("anna@example.com")), None, "its policy is off");
-    let attempt = Attempt::new(Uuid::max(), client.clone());
+    let attempt = Attempt::new(Uuid::max(), client);
     assert_eq!((attempt.request_id(), attempt.client()), (Uuid::max(), &client));
     assert_eq!(limiter.hit("nothing of this name", "anna", None, &attempt).await, Hit::Admitted);
 }
@@ -137,7 +137,7 @@ fn what_many_threads_count_adds_up() {
             let (limiter, client) = (&limiter, host(number));
             scope.spawn(move || {
                 for _ in 0..100 {
-                    let attempt = Attempt::new(Uuid::nil(), client.clone());
+                    let attempt = Attempt::new(Uuid::nil(), client);
                     assert!(limiter.decide_now(&[Charge::ip(&client)], &client, "/", &attempt).is_some());
                 }
             });
@@ -158,7 +158,7 @@ async fn the_reset_is_the_second_in_which_the_window_has_ended_for_sure() {
     for (client, passed, reset) in [(1, 0, 60), (1, 999_999, 60), (1, 58_000_001, 60), (2, 0, 119), (3, 1, 120)] {
         hand.advance(Duration::from_micros(passed));
         let client = host(client);
-        let attempt = Attempt::new(Uuid::nil(), client.clone());
+        let attempt = Attempt::new(Uuid::nil(), client);
         limiter.decide(&[Charge::ip(&client)], &client, "/", &attempt).await;
         let mut fields = http::HeaderMap::new();
         headers::write(&attempt, hand.clock().now(), false, &mut fields);
@@ -174,7 +174,7 @@ async fn every_answer_tells_of_its_own_bucket_and_quota_whatever_was_told_before
     let limiters: Vec<_> = (1..=20).map(|quota| (quota, Limiter::new(quotas(quota), None, hand.clock()))).collect();
     for (quota, limiter) in limiters.iter().chain(&limiters) {
         for (charge, name, quota) in [(Charge::ip(&client), "ip", *quota), (Charge::auth("/", &client), "auth", 30)] {
-            let attempt = Attempt::new(Uuid::nil(), client.clone());
+            let attempt = Attempt::new(Uuid::nil(), client);
             limiter.decide(&[charge], &client, "/", &attempt).await;
             let mut fields = http::HeaderMap::new();
             headers::write(&attempt, hand.clock().now(), false, &mut fields);

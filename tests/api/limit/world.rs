@@ -58,8 +58,8 @@ pub(crate) fn host(last: u8) -> ClientIp {
     client(Ipv4Addr::new(203, 0, 113, last))
 }
 
-pub(crate) fn mailbox() -> String {
-    format!("{}@labs.example", Uuid::new_v4().simple())
+pub(crate) fn mailbox() -> &'static str {
+    format!("{}@labs.example", Uuid::new_v4().simple()).leak()
 }
 
 pub(crate) const LOGIN: &str = "/api/auth/login";
@@ -87,7 +87,7 @@ impl Store {
     }
 
     /// Lets the charge's window come to its end.
-    pub(crate) async fn pass_window(&mut self, charge: &Charge) {
+    pub(crate) async fn pass_window(&mut self, charge: &Charge<'_>) {
         match &mut self.passing {
             Passing::Hand(hand) => hand.advance(charge.bucket().window()),
             Passing::Redis(connection) => {
@@ -107,18 +107,18 @@ impl Store {
         }
     }
 
-    pub(crate) async fn hit(&self, charges: &[Charge], client: &ClientIp) -> Verdict {
+    pub(crate) async fn hit(&self, charges: &[Charge<'_>], client: &ClientIp) -> Verdict {
         hit(&self.limiter, charges, client).await
     }
 }
 
 /// One request with an attempt of its own.
-pub(crate) async fn hit(limiter: &Limiter, charges: &[Charge], client: &ClientIp) -> Verdict {
-    limiter.decide(charges, client, LOGIN, &Attempt::new(Uuid::new_v4(), client.clone())).await
+pub(crate) async fn hit(limiter: &Limiter, charges: &[Charge<'_>], client: &ClientIp) -> Verdict {
+    limiter.decide(charges, client, LOGIN, &Attempt::new(Uuid::new_v4(), *client)).await
 }
 
 /// How many of `times` requests are admitted, one after the other.
-pub(crate) async fn admitted(limiter: &Limiter, charge: &Charge, client: &ClientIp, times: usize) -> usize {
+pub(crate) async fn admitted(limiter: &Limiter, charge: &Charge<'_>, client: &ClientIp, times: usize) -> usize {
     let mut admitted = 0;
     for _ in 0..times {
         admitted += usize::from(hit(limiter, std::slice::from_ref(charge), client).await == Verdict::Admitted);

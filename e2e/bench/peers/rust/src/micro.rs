@@ -231,6 +231,6 @@ pub(crate) async fn flood(redis: &str) -> Outcome {
 /// Whether a hit of this client is refused.
 async fn ask(limiter: &Limiter, number: u32) -> bool {
     let client = client(number);
-    let verdict = limiter.decide(&[Charge::ip(&client)], &client, "/", &Attempt::new(Uuid::nil(), client.clone())).await;
+    let verdict = limiter.decide(&[Charge::ip(&client)], &client, "/", &Attempt::new(Uuid::nil(), client)).await;
     matches!(verdict, Verdict::Refused(_))
 }

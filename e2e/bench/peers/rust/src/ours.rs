@@ -46,7 +46,7 @@ pub(crate) enum Spends {
 }
 
 /// What one request spends; two, as in the corridor, lie beside the heap.
-type Charges = SmallVec<[Charge; 2]>;
+type Charges = SmallVec<[Charge<'static>; 2]>;
 
 /// The layer.
 #[derive(Clone)]
@@ -89,17 +89,33 @@ impl Parts {
         self.proxies.infer(&peer, request.headers(), Prefixes::default())
     }
 
-    fn charges(&self, request: &Request, client: &ClientIp) -> Charges {
-        let path = request.uri().path();
+    /// What a request spends whatever its path.
+    fn charges(&self, client: &ClientIp) -> Option<Charges> {
         match self.spends {
-            Spends::Buckets(1) => smallvec![Charge::ip(client)],
-            Spends::Buckets(2) => smallvec![Charge::ip(client), Charge::public_ip(client)],
-            Spends::Buckets(_) => smallvec![Charge::ip(client), Charge::public_ip(client), Charge::auth("/", client)],
-            Spends::Route => {
-                let route = format!("{} {path}", request.method());
-                self.limiter.charges_of_route(&route, client, Who::default(), true).into()
-            }
+            Spends::Buckets(1) => Some(smallvec![Charge::ip(client)]),
+            Spends::Buckets(2) => Some(smallvec![Charge::ip(client), Charge::public_ip(client)]),
+            Spends::Buckets(_) => Some(smallvec![
+                Charge::ip(client),
+                Charge::public_ip(client),
+                Charge::auth("/", client)
+            ]),
+            Spends::Route => None,
         }
+    }
+
+    /// The route of a request whose path decides what it spends.
+    fn route(&self, request: &Request) -> Option<String> {
+        matches!(self.spends, Spends::Route).then(|| format!("{} {}", request.method(), request.uri().path()))
+    }
+
+    async fn decide(&self, route: Option<String>, attempt: &Attempt) -> Verdict {
+        let client = attempt.client();
+        if let Some(charges) = self.charges(client) {
+            return self.limiter.decide(&charges, client, "/", attempt).await;
+        }
+        let policies = self.limiter.policies();
+        let charges = policies.charges(&route.unwrap_or_default(), client, Who::default(), true);
+        self.limiter.decide(&charges, client, "/", attempt).await
     }
 }
 
@@ -140,8 +156,9 @@ where
         let parts = &self.parts;
         // Who mints the ids of requests is not the limiter's matter.
         let attempt = Attempt::new(Uuid::nil(), parts.client(&request));
-        let charges = parts.charges(&request, attempt.client());
-        match parts.limiter.decide_now(&charges, attempt.client(), "/", &attempt) {
+        let client = attempt.client();
+        let charges = parts.charges(client);
+        match charges.and_then(|charges| parts.limiter.decide_now(&charges, client, "/", &attempt)) {
             Some(Verdict::Admitted) => {
                 Answer::Admitted { now: parts.clock.now(), inner: self.inner.call(request), attempt }
             }
@@ -150,13 +167,12 @@ where
                 Answer::Refused { response: Some(response) }
             }
             None => {
-                let parts = Arc::clone(parts);
+                let (parts, route) = (Arc::clone(parts), parts.route(&request));
                 // The clone was not asked whether it is ready, the original was.
                 let next = self.inner.clone();
                 let mut inner = std::mem::replace(&mut self.inner, next);
                 let answer = Box::pin(async move {
-                    let verdict = parts.limiter.decide(&charges, attempt.client(), "/", &attempt).await;
-                    let (refused, response) = match verdict {
+                    let (refused, response) = match parts.decide(route, &attempt).await {
                         Verdict::Admitted => (false, inner.call(request).await?),
                         Verdict::Refused(refusal) => (true, refuse(refusal.into())),
                     };
