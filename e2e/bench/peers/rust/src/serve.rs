@@ -61,9 +61,14 @@ pub(crate) async fn serve(contender: &str, address: &str, policies: &str, quota:
             let limits = Limits::new(limiter(policies, redis).await?, Spends::Buckets(buckets));
             listen(limits.layer(router), address).await
         }
-        "governor" => {
+        "governor" | "governor-untold" => {
             let mut builder = GovernorConfigBuilder::default().key_extractor(SmartIpKeyExtractor);
-            let config = builder.period(WINDOW / quota).burst_size(quota).use_headers().finish();
+            let builder = builder.period(WINDOW / quota).burst_size(quota);
+            if contender == "governor" {
+                let config = builder.use_headers().finish();
+                return listen(GovernorLayer::new(config.ok_or("no such quota")?).layer(router), address).await;
+            }
+            let config = builder.finish();
             listen(GovernorLayer::new(config.ok_or("no such quota")?).layer(router), address).await
         }
         "limitador" => listen(router.layer(from_fn_with_state(limitador(quota)?, by_limitador)), address).await,
