@@ -4,8 +4,8 @@
 export class Refusal {
   constructor(status, body, retryAfter) {
     this.status = status;
-    // Two shapes carry no code: the flood limit's, and an answer that is not ours (a proxy's).
-    this.code = body?.code ?? (status === 429 ? "RATE_001" : "UNKNOWN");
+    // Developers' routes have it inside. Two shapes carry none: the flood limit's, and an answer that is not ours (a proxy's).
+    this.code = body?.code ?? body?.error?.code ?? (status === 429 ? "RATE_001" : "UNKNOWN");
     this.fields = (body?.details?.errors ?? []).map((fault) => fault.loc.at(-1));
     this.reasons = body?.details?.reasons ?? [];
     this.wait = Number.parseInt(retryAfter ?? "0", 10) || 0;

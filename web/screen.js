@@ -72,6 +72,10 @@ const screens = {
     title: words.undo, intro: words.undoIntro, button: words.undoButton, fields: [], links: ["/login"], token: true,
     submit: async () => (await post("/api/auth/undo-email", { token }), words.undone),
   },
+  "/developers/verify": {
+    title: words.verify, intro: words.keyIntro, button: words.confirm, fields: [], links: [], token: true,
+    submit: async () => handOver(await post("/api/prima/v1/accounts/verify", { token })),
+  },
 };
 
 const titles = { "/login": words.login, "/register": words.register, "/forgot-password": words.forgot, "/magic-link": words.byMail };
@@ -162,6 +166,13 @@ async function welcome(tokens) {
   });
   document.title = `${words.signedIn} · Labs`;
   document.getElementById("screen").replaceChildren(element("h1", {}, words.signedIn), element("p", {}, words.hello(user)), button);
+}
+
+/** Shows a developer's first API key: here, and never again. */
+function handOver({ email, api_key: { key } }) {
+  document.title = `${words.key} · Labs`;
+  const shown = element("code", { className: "key" }, key);
+  document.getElementById("screen").replaceChildren(element("h1", {}, words.key), element("p", {}, words.keyOnce(email)), shown);
 }
 
 show(screens[location.pathname] ?? screens["/login"]);

@@ -33,15 +33,15 @@ for kind in sqlite postgres; do
     start_server $kind DATABASE_URL="$database"
 
     users import "$work/people.jsonl" --dry-run
-    is "$kind: a dry run says what would be" "2 9 lines: 2 would be brought, 0 are here already, 6 refused. Nothing was stored." "$CODE $OUT"
+    is "$kind: a dry run says what would be" "2 8 lines: 2 would be brought, 0 are here already, 6 refused. Nothing was stored." "$CODE $OUT"
     users list
     is "$kind: and stores nothing" "0 " "$CODE $OUT"
     users import "$work/people.jsonl"
-    is "$kind: an import stores what can be used" "2 9 lines: 2 brought, 0 here already, 6 refused." "$CODE $OUT"
+    is "$kind: an import stores what can be used" "2 8 lines: 2 brought, 0 here already, 6 refused." "$CODE $OUT"
     is "$kind: and names the lines that cannot" "4 5 6 7 8 9" "$(sed -n 's/^line \([0-9]*\): .*/\1/p' <<<"$ERR" | xargs)"
     lacks "$kind: without repeating them" "$ERR" marker-in-clear abcdefghijkl brought.1
     users import "$work/people.jsonl"
-    is "$kind: a second time changes nothing" "2 9 lines: 0 brought, 2 here already, 6 refused." "$CODE $OUT"
+    is "$kind: a second time changes nothing" "2 8 lines: 0 brought, 2 here already, 6 refused." "$CODE $OUT"
     head -n 2 "$work/people.jsonl" >"$work/good.jsonl"
     users import "$work/good.jsonl"
     is "$kind: with nothing to refuse the code is 0" 0 $CODE
@@ -86,6 +86,10 @@ for kind in sqlite postgres; do
     stop_server "$PID"
 done
 
+database=sqlite://$work/nowhere/users.db
+users list
+matches "a database that is not there is told" '1 .*there is no .*nowhere/users.db; `labs-auth migrate` makes it' "$CODE $(xargs <<<"$ERR")"
+is "and not made" absent "$([ -e "$work/nowhere" ] && echo made || echo absent)"
 users import "$work/absent.jsonl"
 matches "an absent file is named" '1 .*absent.jsonl cannot be read' "$CODE $ERR"
 done_testing

@@ -123,6 +123,20 @@ await travel({ port }, async ({ folder, browser }) => {
   await page.goto(`${origin}/login?error=access_denied&error_code=AUTH_014`);
   check('an unfinished sign-in elsewhere is told', true, (await page.getByRole('alert').innerText()).includes('not completed'));
 
+  const developer = 'dora@labs.localhost';
+  await page.evaluate((email) => fetch('/api/prima/v1/accounts', {
+    method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ email }),
+  }), developer);
+  const signup = linkIn(await mail(developer, '/developers/verify'), '/developers/verify');
+  await page.goto(signup);
+  await button(page, 'Confirm').click();
+  await page.getByRole('heading', { name: 'Your API key' }).waitFor();
+  const key = await page.locator('code').innerText();
+  check("a developer's link ends in the key", true, /^sk-prima-[A-Za-z0-9_-]{40,}$/.test(key));
+  await page.goto(signup);
+  await button(page, 'Confirm').click();
+  check('and shows it once', true, (await page.getByRole('alert').filter({ hasText: /./ }).innerText()).includes('no longer valid'));
+
   const change = await page.evaluate(async ([email, password, moved]) => {
     const call = async (path, body, token) => {
       const headers = { 'Content-Type': 'application/json', ...(token && { Authorization: `Bearer ${token}` }) };

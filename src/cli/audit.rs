@@ -41,7 +41,7 @@ pub(super) async fn run(wanted: &Wanted, variables: &Variables) -> Result<(), Ve
         None => Timestamp::from_micros(0),
     };
     let failed = |fault: Fault| one(format!("the events cannot be read: {}", fault.for_log()));
-    let db = super::open::database(variables).await?;
+    let db = super::open::existing(variables).await?;
     let (user, mailbox) = match &wanted.user {
         Some(text) => person(&db, text).await?,
         None => (None, None),

@@ -92,7 +92,7 @@ async fn act_on_invites(db: &Database, command: Invites) -> Result<(), Vec<Strin
 }
 
 pub(super) async fn keys(variables: &Variables, command: Keys) -> Result<(), Vec<String>> {
-    let db = open::database(variables).await?;
+    let db = open::existing(variables).await?;
     let outcome = act_on_keys(&db, command).await;
     db.close().await;
     outcome

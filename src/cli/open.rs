@@ -10,7 +10,7 @@ use crate::{
     mail,
     people::{People, invite::Invitations},
     secret::{Entropy, Seal},
-    store::Database,
+    store::{Database, Fault},
     ticket::Tickets,
 };
 
@@ -20,10 +20,15 @@ pub(super) async fn database(variables: &Variables) -> Result<Database, Vec<Stri
     open(&settings.database_url).await
 }
 
-/// The accounts of that database.
-pub(super) async fn people(variables: &Variables) -> Result<People, Vec<String>> {
-    let db = database(variables).await?;
-    Ok(People { db, clock: Clock::system(), entropy: Entropy::system() })
+/// The same, for who acts on what is there: a misspelt address makes no empty file.
+pub(super) async fn existing(variables: &Variables) -> Result<Database, Vec<String>> {
+    let settings = DataSettings::read(variables).map_err(|faults| lines(&faults))?;
+    Database::open_existing(&settings.database_url).await.map_err(|fault| cannot_open(&fault))
+}
+
+/// The accounts of a database.
+pub(super) fn people(db: Database) -> People {
+    People { db, clock: Clock::system(), entropy: Entropy::system() }
 }
 
 /// The accounts, and a letterbox whose mails the running service delivers.
@@ -49,7 +54,11 @@ pub(super) async fn invitations(variables: &mut Variables) -> Result<Invitations
 }
 
 async fn open(url: &str) -> Result<Database, Vec<String>> {
-    Database::open(url).await.map_err(|fault| vec![format!("the database cannot be opened: {}", fault.for_log())])
+    Database::open(url).await.map_err(|fault| cannot_open(&fault))
+}
+
+fn cannot_open(fault: &Fault) -> Vec<String> {
+    vec![format!("the database cannot be opened: {}", fault.for_log())]
 }
 
 fn lines(faults: &[impl fmt::Display]) -> Vec<String> {

@@ -65,6 +65,11 @@ impl Fields {
         }
     }
 
+    /// Whether a field is there and was not read yet.
+    pub fn has(&self, name: &str) -> bool {
+        self.values.contains_key(name)
+    }
+
     /// A field that may be absent or null.
     pub fn optional<T: Field>(&mut self, names: &[&'static str]) -> Option<T> {
         match self.find(names) {

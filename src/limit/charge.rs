@@ -109,7 +109,6 @@ impl<'a> Charge<'a> {
     /// The place of the recipe among [`RECIPES`].
     const fn recipe(&self) -> u8 {
         match self.bucket {
-            _ if self.policy.is_some() => 0,
             Bucket::Named(_) => 0,
             Bucket::Ip => 1,
             Bucket::PublicIp => 2,

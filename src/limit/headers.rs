@@ -1,10 +1,9 @@
 //! What every counted answer tells of its budget: the IETF draft's `RateLimit` fields (revision 11) and the older
 //! `X-RateLimit-*`. It refuses to show a mailbox's numbers, and leaves `Retry-After` to the error that carries it.
 
-use std::{cell::RefCell, ops::Range};
+use std::{cell::RefCell, ops::Range, slice};
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use smallvec::SmallVec;
 
 use super::{Attempt, Bucket, algorithm::Rule, attempt::Applied};
 use crate::clock::Timestamp;
@@ -31,18 +30,20 @@ const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
 /// Writes the fields of the buckets that this request met; none when it met none.
 pub fn write(attempt: &Attempt, now: Timestamp, refused: bool, headers: &mut HeaderMap) {
     attempt.tell(|tally| {
-        if tally.is_empty() {
-            return;
-        }
-        headers.reserve(FIELDS);
+        let Some(first) = tally.first() else { return };
         // A refusal by a mailbox with numbers beside it would say which bucket it was that still had room.
         let hidden = refused && tally.iter().any(|applied| applied.refused && applied.bucket.is_mailbox());
-        let tightest = tightest(tally).filter(|_| !hidden);
-        let (policy, limit) = told(tally, tightest);
-        headers.insert(POLICY, policy);
-        if let Some(tightest) = tightest {
+        let shown = tightest(tally).filter(|_| !hidden);
+        let (policy, limit) = told(shown.unwrap_or(first));
+        headers.reserve(FIELDS);
+        if tally.len() == 1 {
+            headers.insert(POLICY, policy);
+        } else {
+            insert(headers, POLICY, &policies(tally));
+        }
+        if let Some(shown) = shown {
             headers.insert(LIMIT, limit);
-            write_numbers(tightest, now, headers);
+            write_numbers(shown, now, headers);
         }
     });
 }
@@ -54,57 +55,45 @@ fn write_numbers(applied: &Applied, now: Timestamp, headers: &mut HeaderMap) {
     push_name(&mut text, applied);
     let remaining = push(&mut text, ";r=", applied.remaining.into());
     push(&mut text, ";t=", wait.div_ceil(SECOND));
-    headers.insert(STANDING, value(&text));
-    headers.insert(REMAINING, value(&text[remaining]));
+    insert(headers, STANDING, &text);
+    insert(headers, REMAINING, &text[remaining]);
     // The Unix second in which the window has ended for sure.
     let end = u64::try_from((now + applied.rest).micros()).unwrap_or(0);
     let reset = push(&mut text, "", end.div_ceil(SECOND));
-    headers.insert(RESET, value(&text[reset]));
+    insert(headers, RESET, &text[reset]);
 }
 
-/// What is told of the buckets of a request whoever asks.
+/// What is told of a bucket whoever asks.
 struct Told {
-    buckets: SmallVec<[(Bucket, Rule); 2]>,
-    tightest: Option<Bucket>,
+    bucket: Bucket,
+    rule: Rule,
     policy: HeaderValue,
-    /// Of the tightest.
     limit: HeaderValue,
 }
 
 impl Told {
-    fn of(tally: &[Applied], tightest: Option<&Applied>) -> Self {
-        let mut policies = String::new();
-        push_policies(&mut policies, tally);
-        Self {
-            buckets: tally.iter().map(|applied| (applied.bucket, applied.rule)).collect(),
-            tightest: tightest.map(|applied| applied.bucket),
-            policy: value(&policies),
-            limit: HeaderValue::from(tightest.map_or(0, |applied| applied.rule.capacity())),
-        }
-    }
-
-    fn is_of(&self, tally: &[Applied], tightest: Option<&Applied>) -> bool {
-        let buckets = tally.iter().map(|applied| (applied.bucket, applied.rule));
-        self.tightest == tightest.map(|applied| applied.bucket) && self.buckets.iter().copied().eq(buckets)
+    fn of(applied: &Applied) -> Self {
+        let policy = value(&policies(slice::from_ref(applied)));
+        Self { bucket: applied.bucket, rule: applied.rule, policy, limit: HeaderValue::from(applied.rule.capacity()) }
     }
 }
 
-/// Combinations of buckets that a thread remembers the words of.
+/// Rules that a thread remembers the words of.
 const REMEMBERED: usize = 16;
 
-/// The policies and the limit, which this thread may have told of these buckets before: they change with the operator's
-/// file alone.
-fn told(tally: &[Applied], tightest: Option<&Applied>) -> (HeaderValue, HeaderValue) {
+/// The policy and the limit of a bucket, which this thread may have told before: they change with the operator's file
+/// alone.
+fn told(applied: &Applied) -> (HeaderValue, HeaderValue) {
     thread_local! {
         static BEFORE: RefCell<Vec<Told>> = const { RefCell::new(Vec::new()) };
     }
     BEFORE.with_borrow_mut(|before| {
-        let same = before.iter().position(|told| told.is_of(tally, tightest));
+        let same = before.iter().position(|told| (told.bucket, told.rule) == (applied.bucket, applied.rule));
         let place = same.unwrap_or_else(|| {
             if before.len() == REMEMBERED {
                 before.clear();
             }
-            before.push(Told::of(tally, tightest));
+            before.push(Told::of(applied));
             before.len() - 1
         });
         let told = &before[place];
@@ -113,18 +102,20 @@ fn told(tally: &[Applied], tightest: Option<&Applied>) -> (HeaderValue, HeaderVa
 }
 
 /// `"auth";q=30;w=60` of each; a window that is not whole seconds is not told.
-fn push_policies(list: &mut String, tally: &[Applied]) {
+fn policies(tally: &[Applied]) -> String {
+    let mut list = String::new();
     for applied in tally {
         if !list.is_empty() {
             list.push_str(", ");
         }
         let (quota, window) = (applied.rule.quota, applied.rule.span());
-        push_name(list, applied);
-        push(list, ";q=", quota.into());
+        push_name(&mut list, applied);
+        push(&mut list, ";q=", quota.into());
         if window.subsec_nanos() == 0 {
-            push(list, ";w=", window.as_secs());
+            push(&mut list, ";w=", window.as_secs());
         }
     }
+    list
 }
 
 fn push_name(text: &mut String, applied: &Applied) {
@@ -139,6 +130,12 @@ fn push(text: &mut String, parameter: &str, number: u64) -> Range<usize> {
     let start = text.len();
     text.push_str(itoa::Buffer::new().format(number));
     start..text.len()
+}
+
+// Kept in one place: a copy of it for each field would cost more to load than to call.
+#[inline(never)]
+fn insert(headers: &mut HeaderMap, name: HeaderName, text: &str) {
+    headers.insert(name, value(text));
 }
 
 /// Names, routes and numbers hold nothing that a header may not.

@@ -82,6 +82,11 @@ impl FromFields for Proof {
                 fields.required::<TypedCode>(&["code"]);
                 None
             }
+            // Not a word of a token that nobody meant to send.
+            (None, Some(_)) if !fields.has("token") => {
+                fields.required::<PresentedToken>(&["handle"]);
+                None
+            }
             (None, _) => {
                 let token: PresentedToken = fields.required(&["token"])?;
                 Some(Self::Token { token: token.0, verifier: verifier.map(|it| it.0) })

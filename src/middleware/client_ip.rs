@@ -175,24 +175,28 @@ impl TrustedProxies {
     }
 }
 
-/// An address as the standard parser takes it: no port, bracket, zone, or leading zero in IPv4. Nearly all are of four
-/// octets, which are read by hand.
+/// An address as the standard parser takes it: no port, bracket, zone, or leading zero in IPv4.
 fn literal(entry: &[u8]) -> Option<IpAddr> {
-    let (mut bits, mut octet, mut digits, mut octets) = (0_u32, 0_u32, 0, 1);
+    quad(entry).map(IpAddr::V4).or_else(|| str::from_utf8(entry).ok()?.parse().ok())
+}
+
+/// Four octets, which nearly all addresses are, read by hand: every request is read so.
+fn quad(entry: &[u8]) -> Option<Ipv4Addr> {
+    let (mut bits, mut octet, mut octets) = (0, None, 1);
     for byte in entry {
-        match byte {
-            b'0'..=b'9' if digits < 3 && (digits == 0 || octet > 0) => {
-                octet = octet * 10 + u32::from(byte - b'0');
-                digits += 1;
+        octet = match (byte, octet) {
+            (b'0'..=b'9', None) => Some(u32::from(byte - b'0')),
+            // Behind a zero nothing follows.
+            (b'0'..=b'9', Some(begun @ 1..=25)) => Some(begun * 10 + u32::from(byte - b'0')),
+            (b'.', Some(whole @ 0..=255)) if octets < 4 => {
+                (bits, octets) = (bits << 8 | whole, octets + 1);
+                None
             }
-            b'.' if digits > 0 && octet <= 255 && octets < 4 => {
-                (bits, octet, digits, octets) = (bits << 8 | octet, 0, 0, octets + 1);
-            }
-            _ => return str::from_utf8(entry).ok()?.parse().ok(),
-        }
+            _ => return None,
+        };
     }
-    let is_whole = digits > 0 && octet <= 255 && octets == 4;
-    is_whole.then(|| Ipv4Addr::from_bits(bits << 8 | octet).into())
+    let last = octet.filter(|last| octets == 4 && *last <= 255)?;
+    Some(Ipv4Addr::from_bits(bits << 8 | last))
 }
 
 /// All lines of the header as one list (RFC 9110, 5.3), or `None` when there is none or it is too long.

@@ -14,7 +14,7 @@ pub struct Asset {
 pub const DOCUMENT: Asset = Asset { kind: "text/html; charset=utf-8", text: include_str!("../../web/screen.html") };
 
 /// The addresses of the screens. Mailed links lead to some of them.
-pub const PATHS: [&str; 9] = [
+pub const PATHS: [&str; 10] = [
     "/login",
     "/register",
     "/verify-email",
@@ -24,6 +24,7 @@ pub const PATHS: [&str; 9] = [
     "/set-password",
     "/confirm-email",
     "/undo-email",
+    "/developers/verify",
 ];
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";

@@ -54,6 +54,19 @@ impl Database {
         }
     }
 
+    /// Opens the database that `url` names, unless there is none: a file that is not there would be made.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`Fault::Defect`] when there is no such file.
+    pub async fn open_existing(url: &str) -> Result<Self, Fault> {
+        if url.starts_with("sqlite:")
+            && let Some(path) = sqlite::missing(url)?
+        {
+            return Err(Fault::defect(format!("there is no {}; `labs-auth migrate` makes it", path.display())));
+        }
+        Self::open(url).await
+    }
+
     /// Opens a transaction. On SQLite it holds the one writer from the start, so that it cannot fail half-way for a lock.
     ///
     /// # Errors

@@ -1,6 +1,10 @@
 //! Opening SQLite: one writer, several readers, write-ahead log. The readers open after the migrations, read-only.
 
-use std::{path::Path, str::FromStr, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
 
 use sqlx::{
     SqlitePool,
@@ -25,9 +29,18 @@ pub struct Pools {
     pub(crate) readers: SqlitePool,
 }
 
+/// The file that opening this address would have to make; `None` when it is there.
+pub(super) fn missing(url: &str) -> Result<Option<PathBuf>, Fault> {
+    let path = address(url)?.get_filename().to_owned();
+    Ok(if path.exists() { None } else { Some(path) })
+}
+
+fn address(url: &str) -> Result<SqliteConnectOptions, Fault> {
+    SqliteConnectOptions::from_str(url).map_err(|_| Fault::defect("DATABASE_URL is not a valid SQLite address"))
+}
+
 pub(super) async fn open(url: &str) -> Result<Pools, Fault> {
-    let options = SqliteConnectOptions::from_str(url)
-        .map_err(|_| Fault::defect("DATABASE_URL is not a valid SQLite address"))?
+    let options = address(url)?
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Normal)

@@ -152,7 +152,7 @@ fn bar(size: u64) -> ProgressBar {
 
 fn report(sums: &Sums, keep: Keep) -> ExitCode {
     let here = sums.usable - sums.brought;
-    let (brought, lines, refused) = (sums.brought, sums.lines, sums.refused);
+    let (brought, lines, refused) = (sums.brought, sums.usable + sums.refused, sums.refused);
     match keep {
         Keep::Yes => println!("{lines} lines: {brought} brought, {here} here already, {refused} refused."),
         Keep::DryRun => {

@@ -73,7 +73,12 @@ pub(super) async fn run(command: Command, variables: &mut Variables) -> Result<E
     if let Command::Invite(invite) = command {
         return act::invite(invite, variables).await;
     }
-    let people = open::people(variables).await?;
+    let db = match &command {
+        // Whoever moves in may come before the service.
+        Command::Import(_) => open::database(variables).await?,
+        _ => open::existing(variables).await?,
+    };
+    let people = open::people(db);
     let outcome = match command {
         Command::Import(import) => import::run(&import, &people).await,
         Command::List(list) => show::list(&list, &people).await,

@@ -162,6 +162,26 @@ fn prefixes_are_the_operators() {
 }
 
 #[test]
+fn what_is_read_by_hand_is_read_as_the_standard_parser_reads_it() {
+    let octets = [
+        "", "0", "00", "01", "1", "7", "9", "10", "25", "26", "99", "100", "199", "249", "255", "256", "259", "260",
+        "999", "1000",
+    ];
+    let of = |place: usize, octet: &str| {
+        let mut four = ["1", "2", "3", "4"];
+        four[place] = octet;
+        four.join(".")
+    };
+    let one_odd = (0..4).flat_map(|place| octets.map(|octet| of(place, octet)));
+    let shapes =
+        ["1", "1.2", "1.2.3", "1.2.3.4.", ".1.2.3.4", "1.2.3.4.5", "1..3.4", "1.2.3.4 5", "9.8.7.6", "255.255.255.255"];
+    for text in one_odd.chain(shapes.map(str::to_owned)) {
+        let expected = text.parse::<IpAddr>().map_or_else(|_| PROXY.to_owned(), |address| address.to_string());
+        assert_eq!(network(1, PROXY, &[&text]), expected, "{text}");
+    }
+}
+
+#[test]
 fn a_unix_peer_is_trusted_only_by_name() {
     let headers = lines(&["203.0.113.7"]);
     let infer = |list| {

@@ -89,7 +89,8 @@ async fn a_body_without_a_token_of_the_right_size_is_invalid() {
     anybody.post(REDEEM, json!({"token": "\0"})).await.has_fault("value_error", "body.token");
     anybody.post(REDEEM, json!({"token": 7})).await.has_fault("string_type", "body.token");
     anybody.post(REDEEM, json!({"handle": "x"})).await.has_fault("missing", "body.code");
-    anybody.post(REDEEM, json!({"code": "x"})).await.has_fault("missing", "body.token");
+    anybody.post(REDEEM, json!({"code": "x"})).await.has_fault("missing", "body.handle");
+    anybody.post(REDEEM, json!({"token": "x", "code": "x"})).await.is_error(400, "AUTH_006");
     let reply = anybody.post(REDEEM, json!({"token": "x", "code_verifier": "short"})).await;
     reply.has_fault("string_too_short", "body.code_verifier");
     assert_eq!(reply.remaining(), 22);
