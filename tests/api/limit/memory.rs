@@ -1,6 +1,7 @@
 //! The embedded store: exact waits, room that runs out, and a clock that breaks.
 
 use std::{
+    collections::HashSet,
     future::Future,
     pin::pin,
     sync::{
@@ -14,7 +15,7 @@ use std::{
 use labs_auth::{
     clock::{Clock, TimeSource},
     limit::{
-        Backend, Charge, Limiter, Quotas, RedisState, Verdict,
+        Backend, Charge, ClientIp, Limiter, MailScope, Prefixes, Quotas, RedisState, Verdict,
         algorithm::{Algorithm, Rule},
         memory::Memory,
     },
@@ -26,6 +27,42 @@ const RULE: Rule = Rule::new(Algorithm::Fixed, 30, 60_000_000);
 
 /// Slots in which one key may stand: the least that a table has.
 const SET: usize = 16;
+
+/// Bits, places and words that are alike in two charges make them no less two.
+#[tokio::test]
+async fn what_redis_counts_apart_memory_counts_apart() {
+    let limiter = Limiter::new(Quotas::default(), None, Hand::default().clock());
+    let all_bits = Prefixes { ipv6: 128, ..Prefixes::default() };
+    let of = |address: &str| ClientIp::from_address(address.parse().unwrap(), all_bits);
+    let (four, six) = (of("7.7.7.7"), of("::7.7.7.7"));
+    let wide = ClientIp::from_address("::".parse().unwrap(), Prefixes { ipv6: 64, ..all_bits });
+    let charges = [
+        Charge::auth("/a", &four),
+        Charge::auth("/b", &four),
+        Charge::auth("/a", &six),
+        Charge::auth("/a", &of("::")),
+        Charge::auth("/a", &wide),
+        Charge::auth("/a", &of("0.0.0.0")),
+        Charge::auth("/a", &ClientIp::local()),
+        Charge::auth("/a", &ClientIp::unknown()),
+        Charge::ip(&four),
+        Charge::public_ip(&four),
+        Charge::signup_ip(&four),
+        Charge::auth_email(MailScope::Leave, "a@b.ch"),
+        Charge::auth_email(MailScope::Leave, "c@b.ch"),
+        Charge::auth_email(MailScope::MagicLink, "a@b.ch"),
+        Charge::signup_email("a@b.ch"),
+    ];
+    let keys: HashSet<String> = charges.iter().map(Charge::key).collect();
+    assert_eq!(keys.len(), charges.len());
+    for charge in &charges {
+        assert_eq!(admitted(&limiter, charge, &four, 1).await, 1, "{}", charge.key());
+    }
+    for charge in &charges {
+        let quota = usize::try_from(charge.bucket().quota(limiter.quotas())).unwrap();
+        assert_eq!(admitted(&limiter, charge, &four, quota).await, quota - 1, "{}", charge.key());
+    }
+}
 
 #[tokio::test]
 async fn a_wait_is_exactly_the_rest_of_the_window() {

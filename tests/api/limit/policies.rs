@@ -395,6 +395,21 @@ async fn a_hit_that_is_no_request_is_counted_and_names_its_close_code() {
 }
 
 #[tokio::test]
+async fn a_budget_of_networks_is_the_same_one_when_a_network_is_named() {
+    let limiter = limiter(EXPORT, Hand::default().clock());
+    let (client, attempt) = (host(7), Attempt::new(Uuid::new_v4(), host(7)));
+    let policies = limiter.policies();
+    let charges = policies.charges("POST /a", &client, Who::default(), true);
+    assert_eq!(admitted(&limiter, &charges[0], &client, 3).await, 3);
+    for _ in 0..2 {
+        assert_eq!(limiter.hit("export", &client.network(), None, &attempt).await, Hit::Admitted);
+    }
+    assert_ne!(hit(&limiter, &charges, &client).await, Verdict::Admitted);
+    assert_ne!(limiter.hit("export", &client.network(), None, &attempt).await, Hit::Admitted);
+    assert_eq!(limiter.hit("export", &host(8).network(), None, &attempt).await, Hit::Admitted);
+}
+
+#[tokio::test]
 async fn a_reload_takes_effect_at_once_keeps_the_counts_and_refuses_a_broken_file() {
     let (log, _listening) = Log::listen();
     let file = file("[buckets.auth]\nquota = 5\n");
