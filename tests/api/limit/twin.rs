@@ -15,7 +15,8 @@ use super::{
     world::{connection, shared_url},
 };
 
-const SCHEDULES: usize = 300;
+/// Schedules that are tried at least; `PROPTEST_CASES` asks for more.
+const SCHEDULES: u32 = 300;
 
 #[tokio::test]
 async fn memory_and_redis_answer_the_same_schedule_identically() {
@@ -27,7 +28,7 @@ async fn memory_and_redis_answer_the_same_schedule_identically() {
     // Keys expire in real time, so windows are far longer than the test. `fixed` has no other clock than that.
     let schedules = (rules(), gaps(), prop::collection::vec(1_u32..4, 60), any::<bool>());
     let mut decided = 0;
-    for _ in 0..SCHEDULES {
+    for _ in 0..runner.config().cases.max(SCHEDULES) {
         let (mut rule, gaps, costs, changes) = schedules.new_tree(&mut runner).unwrap().current();
         rule.window = rule.window.max(60_000_000);
         if rule.algorithm == Algorithm::Fixed {
