@@ -121,6 +121,11 @@ impl<'a> Charge<'a> {
         }
     }
 
+    /// What stands between the recipe and whom it counts.
+    const fn between(&self) -> [&'a str; 3] {
+        if self.middle.is_empty() { [":", "", ""] } else { [":", self.middle, ":"] }
+    }
+
     /// The policy of a named budget.
     pub(super) const fn policy(&self) -> Option<&'a Arc<Policy>> {
         self.policy
@@ -129,10 +134,9 @@ impl<'a> Charge<'a> {
     /// The key with everything but its recipe digested: keyed BLAKE3 over length-prefixed parts, so that Redis's operator
     /// reads no address and no two lists of parts share a digest.
     pub(super) fn digested(&self, key: &[u8; 32]) -> String {
-        let (recipe, text) = (RECIPES[usize::from(self.recipe())], self.key());
-        let last = text.len() - self.whose.text(&mut AddressText::new()).len();
+        let (recipe, mut network) = (RECIPES[usize::from(self.recipe())], AddressText::new());
         let mut hasher = blake3::Hasher::new_keyed(key);
-        for part in [&text[recipe.len()..last], &text[last..]] {
+        for part in [&*self.between().concat(), self.whose.text(&mut network)] {
             hasher.update(&(part.len() as u64).to_be_bytes());
             hasher.update(part.as_bytes());
         }
@@ -149,10 +153,8 @@ impl<'a> Charge<'a> {
     pub fn key(&self) -> String {
         let mut network = AddressText::new();
         let (recipe, who) = (RECIPES[usize::from(self.recipe())], self.whose.text(&mut network));
-        match self.middle {
-            "" => [recipe, ":", who].concat(),
-            middle => [recipe, ":", middle, ":", who].concat(),
-        }
+        let [colon, middle, another] = self.between();
+        [recipe, colon, middle, another, who].concat()
     }
 
     /// How a log names the mailbox, where it may.
